@@ -1,0 +1,85 @@
+// Package request owns idempotency: a mutating command carries a key chosen by its client, and
+// inserts a row for it in the transaction of its effect. The same key with the same content is
+// answered with the stored result; with other content it is refused. Rows are kept for at least
+// 24 hours.
+//
+// A refusal leaves no row, because its transaction rolls back: the client may try again with the
+// same key.
+package request
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/internal/ids"
+	"github.com/holdfast/holdfast/internal/request/internal/dbsqlc"
+)
+
+// MaxKeyLength is the longest request key, in characters.
+const MaxKeyLength = 255
+
+// ErrKeyReused says that a request key came again with other content.
+var ErrKeyReused = errors.New("this request key was used before with other content")
+
+// Identity says whose request it is. Scope names the operation and the owner, such as
+// "placeHold/GUEST/<uuid>", so that two buyers may choose the same key.
+type Identity struct {
+	Tenant uuid.UUID
+	Region ids.Region
+	Scope  string
+	Key    string
+}
+
+// ValidateKey checks a key's form.
+func ValidateKey(key string) error {
+	if n := utf8.RuneCountInString(key); n < 1 || n > MaxKeyLength || !utf8.ValidString(key) || bytes.ContainsRune([]byte(key), 0) {
+		return fault.Invalid("requestKey", "expected 1 to %d characters", MaxKeyLength)
+	}
+	return nil
+}
+
+// Fingerprint is the SHA-256 of a command's canonical content. content must be a struct of plain
+// values: its JSON has one form.
+func Fingerprint(content any) ([]byte, error) {
+	encoded, err := json.Marshal(content)
+	if err != nil {
+		return nil, fmt.Errorf("fingerprint a request: %w", err)
+	}
+	sum := sha256.Sum256(encoded)
+	return sum[:], nil
+}
+
+// Claim takes the key for resultID, or tells which result it already led to. It must be the first
+// statement of its transaction that locks anything.
+func Claim(ctx context.Context, tx pgx.Tx, identity Identity, fingerprint []byte, resultID uuid.UUID) (earlier uuid.UUID, replayed bool, err error) {
+	queries := dbsqlc.New(tx)
+	inserted, err := queries.RequestInsert(ctx, dbsqlc.RequestInsertParams{
+		TenantID: identity.Tenant, Region: string(identity.Region), Scope: identity.Scope, Key: identity.Key,
+		Fingerprint: fingerprint, ResultID: resultID,
+	})
+	if err != nil {
+		return uuid.Nil, false, fmt.Errorf("claim a request key: %w", err)
+	}
+	if inserted == 1 {
+		return uuid.Nil, false, nil
+	}
+	row, err := queries.RequestGet(ctx, dbsqlc.RequestGetParams{
+		TenantID: identity.Tenant, Region: string(identity.Region), Scope: identity.Scope, Key: identity.Key,
+	})
+	if err != nil {
+		return uuid.Nil, false, fmt.Errorf("read an earlier request: %w", err)
+	}
+	if !bytes.Equal(row.Fingerprint, fingerprint) {
+		return uuid.Nil, false, ErrKeyReused
+	}
+	return row.ResultID, true, nil
+}

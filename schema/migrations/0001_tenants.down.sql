@@ -1,0 +1,7 @@
+DROP TABLE IF EXISTS sales_terms;
+DROP TABLE IF EXISTS guest_sessions;
+DROP TABLE IF EXISTS api_keys;
+DROP TABLE IF EXISTS channels;
+DROP TABLE IF EXISTS venues;
+DROP TABLE IF EXISTS properties;
+DROP TABLE IF EXISTS tenants;

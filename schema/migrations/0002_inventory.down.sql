@@ -1,0 +1,12 @@
+DROP TABLE IF EXISTS house_counters;
+DROP TABLE IF EXISTS night_counters;
+DROP TABLE IF EXISTS night_rates;
+DROP TABLE IF EXISTS night_plans;
+DROP TABLE IF EXISTS room_types;
+DROP TABLE IF EXISTS pool_counters;
+DROP TABLE IF EXISTS pools;
+DROP TABLE IF EXISTS show_seats;
+DROP TABLE IF EXISTS price_levels;
+DROP TABLE IF EXISTS shows;
+DROP TABLE IF EXISTS events;
+DROP TABLE IF EXISTS seating_charts;

@@ -1,0 +1,3 @@
+DROP TABLE IF EXISTS requests;
+DROP TABLE IF EXISTS hold_lines;
+DROP TABLE IF EXISTS holds;

@@ -1,0 +1,77 @@
+package tenants
+
+import "github.com/google/uuid"
+
+// KeyType says what a key is for. It is also the actor's role until roles are bound per user.
+type KeyType string
+
+// The types of key.
+const (
+	// KeyTypePlatform operates the installation: it creates tenants. It belongs to no tenant.
+	KeyTypePlatform KeyType = "PLATFORM"
+	// KeyTypeAdmin sets up and runs one tenant.
+	KeyTypeAdmin KeyType = "ADMIN"
+	// KeyTypePartner sells through one channel, server to server.
+	KeyTypePartner KeyType = "PARTNER"
+	// KeyTypePublishable is shown to browsers: it reads public data and sells to guests who hold a
+	// session of their own.
+	KeyTypePublishable KeyType = "PUBLISHABLE"
+)
+
+// Mode keeps trial sales apart from real ones.
+type Mode string
+
+// The modes of a key.
+const (
+	ModeLive Mode = "LIVE"
+	ModeTest Mode = "TEST"
+)
+
+// Actor is who a request acts as: scope = tenant + key + channel + guest session. Every service
+// method takes one, and every query carries its tenant.
+type Actor struct {
+	Tenant  TenantID
+	Key     KeyID
+	KeyType KeyType
+	Mode    Mode
+	// Channel is the one that the key sells through; admin keys sell through their tenant's box
+	// office, or through none.
+	Channel ChannelID
+	// Session is the guest's, when the request presented one.
+	Session SessionID
+}
+
+// BuyerKind tells a guest's session from a seller's own key.
+type BuyerKind string
+
+// The kinds of buyer.
+const (
+	// BuyerKindGuest is a person with a guest session; the limits per buyer apply.
+	BuyerKindGuest BuyerKind = "GUEST"
+	// BuyerKindKey is a partner or box office that buys for its own customers.
+	BuyerKindKey BuyerKind = "KEY"
+)
+
+// Buyer owns holds and bookings. Knowing a hold's id is never enough to see or change it.
+type Buyer struct {
+	Kind BuyerKind
+	ID   uuid.UUID
+}
+
+// Buyer is the guest when there is a session, else the secret key itself. A publishable key alone
+// owns nothing: anybody can read it from a page.
+func (a Actor) Buyer() (Buyer, bool) {
+	switch {
+	case !a.Session.IsZero():
+		return Buyer{Kind: BuyerKindGuest, ID: a.Session.UUID}, true
+	case a.KeyType == KeyTypePartner || a.KeyType == KeyTypeAdmin:
+		return Buyer{Kind: BuyerKindKey, ID: a.Key.UUID}, true
+	}
+	return Buyer{}, false
+}
+
+// Owns reports whether this actor is the buyer.
+func (a Actor) Owns(b Buyer) bool {
+	mine, ok := a.Buyer()
+	return ok && mine == b
+}

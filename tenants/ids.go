@@ -1,0 +1,48 @@
+package tenants
+
+import "github.com/holdfast/holdfast/internal/ids"
+
+// Kinds of public ids of this package.
+type (
+	// TenantKind is an organisation that sells.
+	TenantKind struct{}
+	// PropertyKind is a hotel.
+	PropertyKind struct{}
+	// VenueKind is a hall, arena or theatre.
+	VenueKind struct{}
+	// ChannelKind is a way of selling.
+	ChannelKind struct{}
+	// KeyKind is an API key.
+	KeyKind struct{}
+	// SessionKind is a guest session.
+	SessionKind struct{}
+)
+
+// Prefix of a tenant's public id.
+func (TenantKind) Prefix() string { return "tenant" }
+
+// Prefix of a property's public id.
+func (PropertyKind) Prefix() string { return "prop" }
+
+// Prefix of a venue's public id.
+func (VenueKind) Prefix() string { return "venue" }
+
+// Prefix of a channel's public id.
+func (ChannelKind) Prefix() string { return "chan" }
+
+// Prefix of a key's public id.
+func (KeyKind) Prefix() string { return "key" }
+
+// Prefix of a guest session's public id.
+func (SessionKind) Prefix() string { return "sess" }
+
+// Public ids. Properties and venues are directory entities, but their ids carry the region in
+// which their stock lives.
+type (
+	TenantID   = ids.GlobalID[TenantKind]
+	PropertyID = ids.ID[PropertyKind]
+	VenueID    = ids.ID[VenueKind]
+	ChannelID  = ids.GlobalID[ChannelKind]
+	KeyID      = ids.GlobalID[KeyKind]
+	SessionID  = ids.ID[SessionKind]
+)
