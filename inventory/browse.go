@@ -1,0 +1,494 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/civil"
+	"github.com/google/uuid"
+
+	"github.com/holdfast/holdfast/internal/db"
+	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/internal/ids"
+	"github.com/holdfast/holdfast/internal/money"
+	"github.com/holdfast/holdfast/inventory/charts"
+	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
+	"github.com/holdfast/holdfast/policies"
+	"github.com/holdfast/holdfast/tenants"
+)
+
+// Reading for display. What it returns may be stale by the time it is seen, and carries as-of
+// times; the exact answer is a hold's. Holds whose time is over count as free here too, whether or
+// not anybody has reaped them.
+
+// Event is a production.
+type Event struct {
+	ID    EventID
+	Venue tenants.VenueID
+	Name  string
+}
+
+// Show is one performance.
+type Show struct {
+	ID           ShowID
+	Event        EventID
+	Venue        tenants.VenueID
+	Chart        *ChartID
+	Name         string
+	State        ShowState
+	StartsAt     time.Time
+	SaleOpensAt  *time.Time
+	SaleClosesAt *time.Time
+	Currency     money.Currency
+}
+
+// PriceLevel is a price of a show.
+type PriceLevel struct {
+	ID     PriceLevelID
+	Show   ShowID
+	Name   string
+	Amount money.Amount
+}
+
+// Pool is a quantity of a show that is sold without seats.
+type Pool struct {
+	ID         PoolID
+	Show       ShowID
+	PriceLevel PriceLevelID
+	Name       string
+	Capacity   int64
+	// Available is what can be held at AsOf.
+	Available int64
+	AsOf      time.Time
+}
+
+// SeatStatus is what may be done with a seat.
+type SeatStatus string
+
+// The statuses of a seat on a map.
+const (
+	SeatStatusAvailable SeatStatus = "AVAILABLE"
+	SeatStatusHeld      SeatStatus = "HELD"
+	SeatStatusBooked    SeatStatus = "BOOKED"
+	// SeatStatusBlocked: the seat belongs to another channel's block.
+	SeatStatusBlocked SeatStatus = "BLOCKED"
+)
+
+// SeatState is the status and price level of one seat of a show.
+type SeatState struct {
+	Seat       SeatID
+	PriceLevel PriceLevelID
+	Status     SeatStatus
+}
+
+// SeatMap is the status of every seat of a show. The geometry is the chart's, apart and immutable.
+type SeatMap struct {
+	Show  ShowID
+	Seats []SeatState
+	AsOf  time.Time
+}
+
+// RoomType is what a hotel sells.
+type RoomType struct {
+	ID        RoomTypeID
+	Property  tenants.PropertyID
+	Name      string
+	MaxGuests int64
+}
+
+// CalendarNight is one night of one room type, as search widgets draw it.
+type CalendarNight struct {
+	RoomType RoomTypeID
+	Night    civil.Date
+	// Available is how many rooms can be held, the house limit considered.
+	Available int64
+	// Price is of one room on this night; nil when no rate is loaded, and then the night is not
+	// sellable.
+	Price             *money.Amount
+	StopSell          bool
+	ClosedToArrival   bool
+	ClosedToDeparture bool
+	MinStayArrival    *int64
+	MaxStayArrival    *int64
+	MinStayThrough    *int64
+	MaxStayThrough    *int64
+}
+
+// Calendar is the nights of a property's room types.
+type Calendar struct {
+	Nights []CalendarNight
+	AsOf   time.Time
+}
+
+// ShowCursor is where a page of shows ended.
+type ShowCursor struct {
+	StartsAt time.Time
+	ID       uuid.UUID
+}
+
+// ShowFilter chooses shows of one region.
+type ShowFilter struct {
+	Region ids.Region
+	// Venue limits to one venue; nil is every venue.
+	Venue *tenants.VenueID
+	// From leaves out shows that start earlier; zero starts at the beginning.
+	From time.Time
+}
+
+// Shows lists shows by start, at most limit after the cursor, and says whether more follow. Drafts
+// are listed for admins only.
+func (s *Service) Shows(ctx context.Context, actor tenants.Actor, filter ShowFilter, after *ShowCursor, limit int) ([]Show, bool, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionShowRead, actor.Tenant); err != nil {
+		return nil, false, err
+	}
+	if limit < 1 || limit > MaxPage {
+		return nil, false, fault.Invalid("first", "expected 1 to %d, got %d", MaxPage, limit)
+	}
+	params := dbsqlc.ShowsPageParams{
+		TenantID: actor.Tenant.UUID, Region: string(filter.Region), AfterStartsAt: filter.From.Add(-time.Microsecond),
+		IncludeDrafts: seesDrafts(actor), MaxRows: int32(limit + 1), //nolint:gosec // at most MaxPage
+	}
+	if filter.From.IsZero() {
+		params.AfterStartsAt = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
+	}
+	if filter.Venue != nil {
+		params.OneVenue, params.VenueID = true, filter.Venue.UUID
+	}
+	if after != nil {
+		params.AfterStartsAt, params.AfterID = after.StartsAt, after.ID
+	}
+	rows, err := dbsqlc.New(s.db.Pool()).ShowsPage(ctx, params)
+	if err != nil {
+		return nil, false, db.Classify(fmt.Errorf("list shows: %w", err))
+	}
+	more := len(rows) > limit
+	if more {
+		rows = rows[:limit]
+	}
+	shows := make([]Show, len(rows))
+	for i, row := range rows {
+		shows[i] = showOf(dbsqlc.ShowsByIDRow(row))
+	}
+	return shows, more, nil
+}
+
+// Show reads one show; a draft exists for admins only.
+func (s *Service) Show(ctx context.Context, actor tenants.Actor, id ShowID) (Show, error) {
+	found, err := s.ShowsByID(ctx, actor, []ShowID{id})
+	if err != nil {
+		return Show{}, err
+	}
+	show, ok := found[id]
+	if !ok {
+		return Show{}, fault.NotFound("show")
+	}
+	return show, nil
+}
+
+// ShowsByID reads several shows; what does not exist for the actor is missing in the answer.
+func (s *Service) ShowsByID(ctx context.Context, actor tenants.Actor, wanted []ShowID) (map[ShowID]Show, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionShowRead, actor.Tenant); err != nil {
+		return nil, err
+	}
+	regions, uuids := splitIDs(wanted)
+	rows, err := dbsqlc.New(s.db.Pool()).ShowsByID(ctx, dbsqlc.ShowsByIDParams{TenantID: actor.Tenant.UUID, Regions: regions, Ids: uuids})
+	if err != nil {
+		return nil, db.Classify(fmt.Errorf("read shows: %w", err))
+	}
+	shows := make(map[ShowID]Show, len(rows))
+	for _, row := range rows {
+		show := showOf(row)
+		if show.State != ShowStateDraft || seesDrafts(actor) {
+			shows[show.ID] = show
+		}
+	}
+	return shows, nil
+}
+
+func seesDrafts(actor tenants.Actor) bool {
+	return actor.KeyType == tenants.KeyTypeAdmin && actor.Session.IsZero()
+}
+
+// EventsByID reads several events.
+func (s *Service) EventsByID(ctx context.Context, actor tenants.Actor, wanted []EventID) (map[EventID]Event, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionShowRead, actor.Tenant); err != nil {
+		return nil, err
+	}
+	regions, uuids := splitIDs(wanted)
+	rows, err := dbsqlc.New(s.db.Pool()).EventsByID(ctx, dbsqlc.EventsByIDParams{TenantID: actor.Tenant.UUID, Regions: regions, Ids: uuids})
+	if err != nil {
+		return nil, db.Classify(fmt.Errorf("read events: %w", err))
+	}
+	events := make(map[EventID]Event, len(rows))
+	for _, row := range rows {
+		region := ids.Region(row.Region)
+		id := EventID{Region: region, UUID: row.ID}
+		events[id] = Event{ID: id, Venue: tenants.VenueID{Region: region, UUID: row.VenueID}, Name: row.Name}
+	}
+	return events, nil
+}
+
+// PriceLevelsOfShows reads the price levels of several shows, dearest first.
+func (s *Service) PriceLevelsOfShows(ctx context.Context, actor tenants.Actor, shows []Show) (map[ShowID][]PriceLevel, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionShowRead, actor.Tenant); err != nil {
+		return nil, err
+	}
+	currencies := make(map[ShowID]money.Currency, len(shows))
+	wanted := make([]ShowID, len(shows))
+	for i, show := range shows {
+		wanted[i], currencies[show.ID] = show.ID, show.Currency
+	}
+	regions, uuids := splitIDs(wanted)
+	rows, err := dbsqlc.New(s.db.Pool()).LevelsOfShows(ctx, dbsqlc.LevelsOfShowsParams{TenantID: actor.Tenant.UUID, Regions: regions, ShowIds: uuids})
+	if err != nil {
+		return nil, db.Classify(fmt.Errorf("read price levels: %w", err))
+	}
+	levels := make(map[ShowID][]PriceLevel, len(shows))
+	for _, row := range rows {
+		region := ids.Region(row.Region)
+		show := ShowID{Region: region, UUID: row.ShowID}
+		levels[show] = append(levels[show], PriceLevel{
+			ID: PriceLevelID{Region: region, UUID: row.ID}, Show: show, Name: row.Name,
+			Amount: money.Amount{Minor: row.AmountMinor, Currency: currencies[show]},
+		})
+	}
+	return levels, nil
+}
+
+// PoolsOfShows reads the pools of several shows with what is left of each.
+func (s *Service) PoolsOfShows(ctx context.Context, actor tenants.Actor, shows []ShowID) (map[ShowID][]Pool, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionAvailabilityRead, actor.Tenant); err != nil {
+		return nil, err
+	}
+	now, err := Now(ctx, s.db.Pool())
+	if err != nil {
+		return nil, db.Classify(err)
+	}
+	regions, uuids := splitIDs(shows)
+	rows, err := dbsqlc.New(s.db.Pool()).PoolsOfShows(ctx, dbsqlc.PoolsOfShowsParams{TenantID: actor.Tenant.UUID, Regions: regions, ShowIds: uuids})
+	if err != nil {
+		return nil, db.Classify(fmt.Errorf("read pools: %w", err))
+	}
+	due := dueUnits{}
+	for _, region := range distinct(regions) {
+		if err := due.read(ctx, s.db, actor.Tenant.UUID, region); err != nil {
+			return nil, err
+		}
+	}
+	pools := make(map[ShowID][]Pool, len(shows))
+	for _, row := range rows {
+		region := ids.Region(row.Region)
+		show := ShowID{Region: region, UUID: row.ShowID}
+		pools[show] = append(pools[show], Pool{
+			ID: PoolID{Region: region, UUID: row.ID}, Show: show, PriceLevel: PriceLevelID{Region: region, UUID: row.PriceLevelID},
+			Name: row.Name, Capacity: row.Capacity, AsOf: now,
+			Available: max(0, row.SellLimit-row.Taken+due[nightKey{owner: row.ID}]),
+		})
+	}
+	return pools, nil
+}
+
+// SeatMap reads the status of every seat of a show, as this actor's channel sees it.
+func (s *Service) SeatMap(ctx context.Context, actor tenants.Actor, show ShowID) (SeatMap, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionAvailabilityRead, actor.Tenant); err != nil {
+		return SeatMap{}, err
+	}
+	now, err := Now(ctx, s.db.Pool())
+	if err != nil {
+		return SeatMap{}, db.Classify(err)
+	}
+	rows, err := dbsqlc.New(s.db.Pool()).SeatStatuses(ctx, dbsqlc.SeatStatusesParams{TenantID: actor.Tenant.UUID, Region: string(show.Region), ShowID: show.UUID})
+	if err != nil {
+		return SeatMap{}, db.Classify(fmt.Errorf("read the seat map: %w", err))
+	}
+	result := SeatMap{Show: show, AsOf: now, Seats: make([]SeatState, len(rows))}
+	for i, row := range rows {
+		state := SeatState{
+			Seat: SeatID{Region: show.Region, UUID: row.SeatID}, PriceLevel: PriceLevelID{Region: show.Region, UUID: row.PriceLevelID},
+			Status: SeatStatus(row.State),
+		}
+		switch {
+		case row.Due:
+			state.Status = SeatStatusAvailable
+		case row.State == string(seatStateAvailable) && row.BlockChannelID != nil && *row.BlockChannelID != actor.Channel.UUID:
+			state.Status = SeatStatusBlocked
+		}
+		result.Seats[i] = state
+	}
+	return result, nil
+}
+
+// Chart reads the geometry of a hall.
+func (s *Service) Chart(ctx context.Context, actor tenants.Actor, id ChartID) (*charts.Chart, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionChartRead, actor.Tenant); err != nil {
+		return nil, err
+	}
+	row, err := dbsqlc.New(s.db.Pool()).ChartGet(ctx, dbsqlc.ChartGetParams{TenantID: actor.Tenant.UUID, Region: string(id.Region), ID: id.UUID})
+	switch {
+	case db.IsNoRows(err):
+		return nil, fault.NotFound("chart")
+	case err != nil:
+		return nil, db.Classify(fmt.Errorf("read a chart: %w", err))
+	}
+	return decodeChart(row.Geometry)
+}
+
+// RoomTypesOfProperties reads the room types of several properties, by name.
+func (s *Service) RoomTypesOfProperties(ctx context.Context, actor tenants.Actor, properties []tenants.PropertyID) (map[tenants.PropertyID][]RoomType, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionRoomTypeRead, actor.Tenant); err != nil {
+		return nil, err
+	}
+	regions, uuids := splitIDs(properties)
+	rows, err := dbsqlc.New(s.db.Pool()).RoomTypesOfProperties(ctx, dbsqlc.RoomTypesOfPropertiesParams{TenantID: actor.Tenant.UUID, Regions: regions, PropertyIds: uuids})
+	if err != nil {
+		return nil, db.Classify(fmt.Errorf("read room types: %w", err))
+	}
+	types := make(map[tenants.PropertyID][]RoomType, len(properties))
+	for _, row := range rows {
+		roomType := roomTypeOf(dbsqlc.RoomTypesByIDRow(row))
+		types[roomType.Property] = append(types[roomType.Property], roomType)
+	}
+	return types, nil
+}
+
+// RoomTypesByID reads several room types; what does not exist is missing in the answer.
+func (s *Service) RoomTypesByID(ctx context.Context, actor tenants.Actor, wanted []RoomTypeID) (map[RoomTypeID]RoomType, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionRoomTypeRead, actor.Tenant); err != nil {
+		return nil, err
+	}
+	regions, uuids := splitIDs(wanted)
+	rows, err := dbsqlc.New(s.db.Pool()).RoomTypesByID(ctx, dbsqlc.RoomTypesByIDParams{TenantID: actor.Tenant.UUID, Regions: regions, Ids: uuids})
+	if err != nil {
+		return nil, db.Classify(fmt.Errorf("read room types: %w", err))
+	}
+	types := make(map[RoomTypeID]RoomType, len(rows))
+	for _, row := range rows {
+		roomType := roomTypeOf(row)
+		types[roomType.ID] = roomType
+	}
+	return types, nil
+}
+
+// Calendar reads the nights from first to last, both included, of a property's room types, at most
+// MaxCalendarDays of them. Nights without a plan are absent: they are not on sale.
+func (s *Service) Calendar(ctx context.Context, actor tenants.Actor, property tenants.Property, roomTypes []RoomTypeID, first, last civil.Date) (Calendar, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionAvailabilityRead, actor.Tenant); err != nil {
+		return Calendar{}, err
+	}
+	switch {
+	case !first.IsValid():
+		return Calendar{}, fault.Invalid("from", "expected a date such as 2027-03-14")
+	case !last.IsValid() || last.Before(first):
+		return Calendar{}, fault.Invalid("to", "expected a date not before from %s, got %s", first, last)
+	case last.DaysSince(first) >= MaxCalendarDays:
+		return Calendar{}, fault.Invalid("to", "a calendar has at most %d days, this one has %d", MaxCalendarDays, last.DaysSince(first)+1)
+	}
+	now, err := Now(ctx, s.db.Pool())
+	if err != nil {
+		return Calendar{}, db.Classify(err)
+	}
+	queries := dbsqlc.New(s.db.Pool())
+	_, uuids := splitIDs(roomTypes)
+	rows, err := queries.CalendarNights(ctx, dbsqlc.CalendarNightsParams{
+		TenantID: actor.Tenant.UUID, Region: string(property.ID.Region), RoomTypeIds: uuids, FirstNight: first, LastNight: last,
+	})
+	if err != nil {
+		return Calendar{}, db.Classify(fmt.Errorf("read a calendar: %w", err))
+	}
+	houses, err := queries.CalendarHouses(ctx, dbsqlc.CalendarHousesParams{
+		TenantID: actor.Tenant.UUID, Region: string(property.ID.Region), PropertyIds: []uuid.UUID{property.ID.UUID}, FirstNight: first, LastNight: last,
+	})
+	if err != nil {
+		return Calendar{}, db.Classify(fmt.Errorf("read house limits: %w", err))
+	}
+	due := dueUnits{}
+	if err := due.read(ctx, s.db, actor.Tenant.UUID, string(property.ID.Region)); err != nil {
+		return Calendar{}, err
+	}
+	houseLeft := make(map[civil.Date]int64, len(houses))
+	for _, house := range houses {
+		houseLeft[house.Night] = max(0, house.Ceiling-house.Held-house.Booked+due[nightKey{owner: house.PropertyID, night: house.Night}])
+	}
+	calendar := Calendar{AsOf: now, Nights: make([]CalendarNight, len(rows))}
+	for i, row := range rows {
+		night := CalendarNight{
+			RoomType: RoomTypeID{Region: property.ID.Region, UUID: row.RoomTypeID}, Night: row.Night,
+			Available: max(0, row.SellLimit-row.Held-row.Booked+due[nightKey{owner: row.RoomTypeID, night: row.Night}]),
+			StopSell:  row.StopSell, ClosedToArrival: row.ClosedToArrival, ClosedToDeparture: row.ClosedToDeparture,
+			MinStayArrival: row.MinStayArrival, MaxStayArrival: row.MaxStayArrival,
+			MinStayThrough: row.MinStayThrough, MaxStayThrough: row.MaxStayThrough,
+		}
+		if left, limited := houseLeft[row.Night]; limited {
+			night.Available = min(night.Available, left)
+		}
+		if row.AmountMinor != nil {
+			night.Price = &money.Amount{Minor: *row.AmountMinor, Currency: property.Currency}
+		}
+		calendar.Nights[i] = night
+	}
+	return calendar, nil
+}
+
+// dueUnits is what holds whose time is over still occupy, by pool, or by room type or property and
+// night.
+type dueUnits map[nightKey]int64
+
+func (d dueUnits) read(ctx context.Context, database *db.DB, tenant uuid.UUID, region string) error {
+	rows, err := dbsqlc.New(database.Pool()).DueUnits(ctx, dbsqlc.DueUnitsParams{TenantID: tenant, Region: region})
+	if err != nil {
+		return db.Classify(fmt.Errorf("read what due holds occupy: %w", err))
+	}
+	for _, row := range rows {
+		switch {
+		case row.PoolID != nil:
+			d[nightKey{owner: *row.PoolID}] += row.Quantity
+		case row.RoomTypeID != nil && row.PropertyID != nil && row.Night != nil:
+			d[nightKey{owner: *row.RoomTypeID, night: *row.Night}] += row.Quantity
+			d[nightKey{owner: *row.PropertyID, night: *row.Night}] += row.Quantity
+		}
+	}
+	return nil
+}
+
+func showOf(row dbsqlc.ShowsByIDRow) Show {
+	region := ids.Region(row.Region)
+	show := Show{
+		ID: ShowID{Region: region, UUID: row.ID}, Event: EventID{Region: region, UUID: row.EventID},
+		Venue: tenants.VenueID{Region: region, UUID: row.VenueID}, Name: row.Name, State: ShowState(row.State),
+		StartsAt: row.StartsAt, SaleOpensAt: row.SaleOpensAt, SaleClosesAt: row.SaleClosesAt, Currency: money.Currency(row.Currency),
+	}
+	if row.ChartID != nil {
+		show.Chart = &ChartID{Region: region, UUID: *row.ChartID}
+	}
+	return show
+}
+
+func roomTypeOf(row dbsqlc.RoomTypesByIDRow) RoomType {
+	region := ids.Region(row.Region)
+	return RoomType{
+		ID: RoomTypeID{Region: region, UUID: row.ID}, Property: tenants.PropertyID{Region: region, UUID: row.PropertyID},
+		Name: row.Name, MaxGuests: row.MaxGuests,
+	}
+}
+
+// splitIDs gives the regions and UUIDs of ids as query parameters.
+func splitIDs[K ids.Kind](wanted []ids.ID[K]) (regions []string, uuids []uuid.UUID) {
+	regions, uuids = make([]string, len(wanted)), make([]uuid.UUID, len(wanted))
+	for i, id := range wanted {
+		regions[i], uuids[i] = string(id.Region), id.UUID
+	}
+	return distinct(regions), uuids
+}
+
+func distinct(values []string) []string {
+	seen := make(map[string]bool, len(values))
+	result := make([]string, 0, len(values))
+	for _, value := range values {
+		if !seen[value] {
+			seen[value] = true
+			result = append(result, value)
+		}
+	}
+	return result
+}

@@ -1,0 +1,59 @@
+package inventory
+
+import "github.com/holdfast/holdfast/internal/ids"
+
+// Kinds of public ids of this package.
+type (
+	// ChartKind is a seating chart.
+	ChartKind struct{}
+	// EventKind is a production.
+	EventKind struct{}
+	// ShowKind is one performance of an event.
+	ShowKind struct{}
+	// SeatKind is a seat of a chart; the same id names it in every show of that chart.
+	SeatKind struct{}
+	// PriceLevelKind is a price level of a show.
+	PriceLevelKind struct{}
+	// PoolKind is a general-admission pool of a show.
+	PoolKind struct{}
+	// RoomTypeKind is what a hotel sells.
+	RoomTypeKind struct{}
+	// HoldKind is a lease of units.
+	HoldKind struct{}
+)
+
+// Prefix of a chart's public id.
+func (ChartKind) Prefix() string { return "chart" }
+
+// Prefix of an event's public id.
+func (EventKind) Prefix() string { return "event" }
+
+// Prefix of a show's public id.
+func (ShowKind) Prefix() string { return "show" }
+
+// Prefix of a seat's public id.
+func (SeatKind) Prefix() string { return "seat" }
+
+// Prefix of a price level's public id.
+func (PriceLevelKind) Prefix() string { return "level" }
+
+// Prefix of a pool's public id.
+func (PoolKind) Prefix() string { return "pool" }
+
+// Prefix of a room type's public id.
+func (RoomTypeKind) Prefix() string { return "room" }
+
+// Prefix of a hold's public id.
+func (HoldKind) Prefix() string { return "hold" }
+
+// Public ids. Each carries the region in which its stock lives.
+type (
+	ChartID      = ids.ID[ChartKind]
+	EventID      = ids.ID[EventKind]
+	ShowID       = ids.ID[ShowKind]
+	SeatID       = ids.ID[SeatKind]
+	PriceLevelID = ids.ID[PriceLevelKind]
+	PoolID       = ids.ID[PoolKind]
+	RoomTypeID   = ids.ID[RoomTypeKind]
+	HoldID       = ids.ID[HoldKind]
+)

@@ -1,0 +1,193 @@
+package inventory
+
+import (
+	"fmt"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/internal/money"
+	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
+	"github.com/holdfast/holdfast/tenants"
+)
+
+// judgeRules says everything that speaks against a claim whatever is left of the units: form that
+// needs the database to see (dates in the past), sale windows, restrictions and limits. The lines
+// it returns name every rule that was broken.
+func (c claim) judgeRules(actor tenants.Actor, f facts) ([]RefusedLine, error) {
+	if actor.ChannelSuspended {
+		return nil, Refuse(RefusalChannelSuspended, messageOf(RefusalChannelSuspended))
+	}
+	if err := c.judgeDates(f); err != nil {
+		return nil, err
+	}
+	if err := c.judgeCurrency(f); err != nil {
+		return nil, err
+	}
+	var refused []RefusedLine
+	var seats, quantity int64
+	for i, line := range c.lines {
+		switch {
+		case line.Seats != nil:
+			seats += int64(len(line.Seats.Seats))
+			if code := f.shows[line.Seats.Show.UUID].judgeSale(f); code != "" {
+				refused = append(refused, RefusedLine{Line: i, Code: code})
+			}
+			refused = append(refused, over(i, seats, f.terms.MaxSeatsPerHold)...)
+		case line.Pool != nil:
+			quantity += line.Pool.Quantity
+			if code := f.shows[f.pools[line.Pool.Pool.UUID].show].judgeSale(f); code != "" {
+				refused = append(refused, RefusedLine{Line: i, Code: code, Pool: &line.Pool.Pool})
+			}
+			refused = append(refused, over(i, quantity, f.terms.MaxQuantityPerHold)...)
+		case line.Stay != nil:
+			quantity += line.Stay.Rooms
+			refused = append(refused, judgeStay(i, *line.Stay, f)...)
+			refused = append(refused, over(i, quantity, f.terms.MaxQuantityPerHold)...)
+		}
+	}
+	return refused, nil
+}
+
+// judgeDates refuses stays that begin before today at the property: a mistake of form, but only
+// the property's zone and the database's clock can tell.
+func (c claim) judgeDates(f facts) error {
+	for i, line := range c.lines {
+		if line.Stay == nil {
+			continue
+		}
+		if today := f.rooms[line.Stay.RoomType.UUID].today; line.Stay.CheckIn.Before(today) {
+			return fault.Invalid(fmt.Sprintf("lines[%d].stay.checkIn", i), "expected today at the property (%s) or later, got %s", today, line.Stay.CheckIn)
+		}
+	}
+	return nil
+}
+
+func (c claim) judgeCurrency(f facts) error {
+	var first money.Currency
+	for i, line := range c.lines {
+		currency := f.currencyOf(line)
+		if first == "" {
+			first = currency
+		}
+		if currency != first {
+			return fault.Invalid(fmt.Sprintf("lines[%d]", i), "a hold has one currency; this line is in %s, the first in %s", currency, first)
+		}
+	}
+	return nil
+}
+
+func (f facts) currencyOf(line LineRequest) money.Currency {
+	switch {
+	case line.Seats != nil:
+		return f.shows[line.Seats.Show.UUID].currency
+	case line.Pool != nil:
+		return f.shows[f.pools[line.Pool.Pool.UUID].show].currency
+	default:
+		return f.rooms[line.Stay.RoomType.UUID].currency
+	}
+}
+
+// judgeSale is the rule of a show's sale window, "" when it is open. Hold, extend and checkout all
+// ask it, so that a show that closes in between closes for all three.
+func (s showFacts) judgeSale(f facts) RefusalCode {
+	switch {
+	case s.state != ShowStateOnSale:
+		return RefusalSaleClosed
+	case s.opens != nil && f.now.Before(*s.opens):
+		return RefusalSaleNotOpen
+	case s.shuts != nil && !f.now.Before(*s.shuts):
+		return RefusalSaleClosed
+	}
+	return ""
+}
+
+// judgeStay applies the restrictions of every night, each independent of the others. Definitions:
+// stop-sell and length of stay "through" look at every occupied night; closed to arrival and
+// length of stay "by arrival" at the check-in date; closed to departure at the check-out date,
+// which is no night of the stay and may have no row.
+func judgeStay(line int, stay StayRequest, f facts) []RefusedLine {
+	var refused []RefusedLine
+	nights := int64(stay.nights())
+	refuse := func(code RefusalCode, night civil.Date, limit *int64) {
+		refused = append(refused, RefusedLine{Line: line, Code: code, Night: &night, Limit: limit})
+	}
+	if nights > f.terms.MaxNightsPerStay {
+		limit := f.terms.MaxNightsPerStay
+		refused = append(refused, RefusedLine{Line: line, Code: RefusalStayTooLong, Limit: &limit})
+	}
+	for night := stay.CheckIn; night.Before(stay.CheckOut); night = night.AddDays(1) {
+		plan, ok := f.nights[line][night]
+		if !ok || plan.AmountMinor == nil {
+			refuse(RefusalNoSuchNight, night, nil)
+			continue
+		}
+		if plan.StopSell {
+			refuse(RefusalStopSell, night, nil)
+		}
+		if least := plan.MinStayThrough; least != nil && nights < *least {
+			refuse(RefusalMinStayThrough, night, least)
+		}
+		if most := plan.MaxStayThrough; most != nil && nights > *most {
+			refuse(RefusalMaxStayThrough, night, most)
+		}
+	}
+	if arrival, ok := f.nights[line][stay.CheckIn]; ok {
+		refused = append(refused, judgeArrival(line, stay, nights, arrival)...)
+	}
+	if departure, ok := f.nights[line][stay.CheckOut]; ok && departure.ClosedToDeparture {
+		refuse(RefusalClosedToDeparture, stay.CheckOut, nil)
+	}
+	return refused
+}
+
+func judgeArrival(line int, stay StayRequest, nights int64, arrival dbsqlc.NightsForClaimRow) []RefusedLine {
+	var refused []RefusedLine
+	checkIn := stay.CheckIn
+	if arrival.ClosedToArrival {
+		refused = append(refused, RefusedLine{Line: line, Code: RefusalClosedToArrival, Night: &checkIn})
+	}
+	if least := arrival.MinStayArrival; least != nil && nights < *least {
+		refused = append(refused, RefusedLine{Line: line, Code: RefusalMinStayArrival, Night: &checkIn, Limit: least})
+	}
+	if most := arrival.MaxStayArrival; most != nil && nights > *most {
+		refused = append(refused, RefusedLine{Line: line, Code: RefusalMaxStayArrival, Night: &checkIn, Limit: most})
+	}
+	return refused
+}
+
+func over(line int, count, limit int64) []RefusedLine {
+	if count <= limit {
+		return nil
+	}
+	return []RefusedLine{{Line: line, Code: RefusalLimitPerHold, Limit: &limit}}
+}
+
+// judgeSeats looks at the locked rows of one line's seats. Seats of due holds are returned apart:
+// whoever wants them reaps those holds first.
+func judgeSeats(line int, wanted []SeatID, rows map[SeatID]dbsqlc.SeatsLockRow, actor tenants.Actor, now time.Time) (refused []RefusedLine, due bool) {
+	for _, seat := range wanted {
+		row, ok := rows[seat]
+		at := RefusedLine{Line: line, Seat: &seat}
+		switch {
+		case !ok:
+			at.Code = RefusalNoSuchSeat
+		case row.BlockChannelID != nil && *row.BlockChannelID != actor.Channel.UUID:
+			at.Code = RefusalInOtherBlock
+		case row.State == string(seatStateAvailable):
+			continue
+		case row.State == string(seatStateHeld) && row.ClaimableAt != nil && !now.Before(*row.ClaimableAt):
+			due = true
+			continue
+		default:
+			at.Code = RefusalHeldByOther
+			if row.State == string(seatStateHeld) {
+				// Whose hold it is, is asked once for all lines; see markOwn.
+				at.HeldByYou = &HoldID{Region: seat.Region, UUID: *row.HoldID}
+			}
+		}
+		refused = append(refused, at)
+	}
+	return refused, due
+}

@@ -1,0 +1,39 @@
+package inventory
+
+import "time"
+
+// Everything has a limit. What a tenant may tune stands in the sales terms; these bound the work
+// that one request or one batch can cause.
+const (
+	// maxLines bounds the lines of one hold request.
+	maxLines = 20
+	// maxHoldUnits bounds the unit rows of one hold: seats, counters and nights together.
+	maxHoldUnits = 1000
+	// maxStayDays bounds check-in to check-out before the terms are even read.
+	maxStayDays = 366
+	// maxRooms bounds the rooms of one stay line.
+	maxRooms = 100
+	// maxPoolQuantity bounds the quantity of one pool line.
+	maxPoolQuantity = 1000
+	// maxReap is how many due holds one claim gives back in its transaction.
+	maxReap = 100
+	// sweepBatch is how many due holds one transaction of the sweeper ends.
+	sweepBatch = 50
+	// maxRounds bounds how often a claim starts over after due holds or full counters.
+	maxRounds = 20
+	// busyRetryAfter is what a refused BUSY request is told to wait.
+	busyRetryAfter = 500 * time.Millisecond
+	// maxSeatsPerShow bounds a show's inventory.
+	maxSeatsPerShow = 100_000
+	// maxPriceLevels and maxPools bound a show's structure.
+	maxPriceLevels = 50
+	maxPools       = 50
+	// maxShards bounds how finely a pool's counter is split.
+	maxShards = 256
+	// MaxNightsPerEdit bounds the nights that one edit of a room type or house may name.
+	MaxNightsPerEdit = 731
+	// MaxCalendarDays bounds one calendar read.
+	MaxCalendarDays = 731
+	// MaxPage bounds a page of any list.
+	MaxPage = 100
+)

@@ -1,0 +1,197 @@
+-- name: VenueForSetup :one
+SELECT id, region, currency, time_zone
+FROM venues
+WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: PropertyForSetup :one
+SELECT id, region, currency, time_zone
+FROM properties
+WHERE tenant_id = @tenant_id AND id = @id;
+
+-- name: ChartInsert :exec
+INSERT INTO seating_charts (tenant_id, region, id, venue_id, name, geometry, seat_count)
+VALUES (@tenant_id, @region, @id, @venue_id, @name, @geometry, @seat_count);
+
+-- name: ChartGet :one
+SELECT id, venue_id, name, geometry, seat_count, created_at
+FROM seating_charts
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
+
+-- name: ChartsOfVenue :many
+SELECT id, venue_id, name, seat_count, created_at
+FROM seating_charts
+WHERE tenant_id = @tenant_id AND region = @region AND venue_id = @venue_id
+ORDER BY created_at, id
+LIMIT 1000;
+
+-- name: EventInsert :exec
+INSERT INTO events (tenant_id, region, id, venue_id, name)
+VALUES (@tenant_id, @region, @id, @venue_id, @name);
+
+-- name: EventsByID :many
+SELECT region, id, venue_id, name, created_at
+FROM events
+WHERE tenant_id = @tenant_id AND id = ANY(@ids::uuid[]) AND region = ANY(@regions::text[]);
+
+-- name: ShowInsert :exec
+INSERT INTO shows (tenant_id, region, id, event_id, venue_id, chart_id, name, state, starts_at, sale_opens_at, sale_closes_at, currency)
+VALUES (@tenant_id, @region, @id, @event_id, @venue_id, @chart_id, @name, @state, @starts_at, @sale_opens_at, @sale_closes_at, @currency);
+
+-- name: ShowStateSet :execrows
+UPDATE shows
+SET state = @state
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
+
+-- name: ShowsByID :many
+SELECT region, id, event_id, venue_id, chart_id, name, state, starts_at, sale_opens_at, sale_closes_at, currency
+FROM shows
+WHERE tenant_id = @tenant_id AND region = ANY(@regions::text[]) AND id = ANY(@ids::uuid[]);
+
+-- name: ShowsPage :many
+-- Shows of one region by start; include_drafts is for admins.
+SELECT region, id, event_id, venue_id, chart_id, name, state, starts_at, sale_opens_at, sale_closes_at, currency
+FROM shows
+WHERE tenant_id = @tenant_id AND region = @region
+    AND (starts_at > @after_starts_at::timestamptz OR (starts_at = @after_starts_at::timestamptz AND id > @after_id::uuid))
+    AND (@include_drafts::boolean OR state <> 'DRAFT')
+    AND (NOT @one_venue::boolean OR venue_id = @venue_id::uuid)
+ORDER BY starts_at, id
+LIMIT @max_rows;
+
+-- name: PriceLevelsInsert :execrows
+INSERT INTO price_levels (tenant_id, region, show_id, id, name, amount_minor)
+SELECT @tenant_id::uuid, @region::text, @show_id::uuid, l.id, l.name, l.amount_minor
+FROM (SELECT unnest(@ids::uuid[]) AS id, unnest(@names::text[]) AS name, unnest(@amounts::bigint[]) AS amount_minor) AS l;
+
+-- name: PriceLevelSet :execrows
+UPDATE price_levels
+SET amount_minor = @amount_minor
+WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id AND id = @id;
+
+-- name: PoolInsert :exec
+INSERT INTO pools (tenant_id, region, id, show_id, price_level_id, name, capacity, shards)
+VALUES (@tenant_id, @region, @id, @show_id, @price_level_id, @name, @capacity, @shards);
+
+-- name: PoolGet :one
+SELECT id, show_id, price_level_id, name, capacity, shards
+FROM pools
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
+
+-- name: PoolCapacitySet :execrows
+UPDATE pools
+SET capacity = @capacity
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
+
+-- name: PoolCounterLimitSet :execrows
+UPDATE pool_counters
+SET sell_limit = @sell_limit, ceiling = GREATEST(sqlc.arg(sell_limit)::bigint, held + booked)
+WHERE tenant_id = @tenant_id AND region = @region AND pool_id = @pool_id AND bucket = @bucket AND shard = @shard;
+
+-- name: PoolsOfShows :many
+SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity,
+    COALESCE(sum(c.sell_limit), 0)::bigint AS sell_limit, COALESCE(sum(c.held + c.booked), 0)::bigint AS taken,
+    COALESCE(sum(GREATEST(0, c.ceiling - c.held - c.booked)), 0)::bigint AS free
+FROM pools p
+LEFT JOIN pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
+    AND c.bucket = '00000000-0000-0000-0000-000000000000'::uuid
+WHERE p.tenant_id = @tenant_id AND p.region = ANY(@regions::text[]) AND p.show_id = ANY(@show_ids::uuid[])
+GROUP BY p.tenant_id, p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity
+ORDER BY p.show_id, p.name;
+
+-- name: LevelsOfShows :many
+SELECT region, show_id, id, name, amount_minor
+FROM price_levels
+WHERE tenant_id = @tenant_id AND region = ANY(@regions::text[]) AND show_id = ANY(@show_ids::uuid[])
+ORDER BY show_id, amount_minor DESC, name;
+
+-- name: DueUnits :many
+-- What holds whose time is over still occupy: it is free for everybody, so readers count it as such.
+SELECT l.kind, l.pool_id, l.room_type_id, l.property_id, l.night, sum(l.quantity)::bigint AS quantity
+FROM holds h
+JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
+WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at <= now()
+    AND l.kind <> 'SEAT'
+GROUP BY l.kind, l.pool_id, l.room_type_id, l.property_id, l.night;
+
+-- name: RoomTypeInsert :exec
+INSERT INTO room_types (tenant_id, region, id, property_id, name, max_guests)
+VALUES (@tenant_id, @region, @id, @property_id, @name, @max_guests);
+
+-- name: RoomTypesByID :many
+SELECT region, id, property_id, name, max_guests
+FROM room_types
+WHERE tenant_id = @tenant_id AND region = ANY(@regions::text[]) AND id = ANY(@ids::uuid[]);
+
+-- name: RoomTypesOfProperties :many
+SELECT region, id, property_id, name, max_guests
+FROM room_types
+WHERE tenant_id = @tenant_id AND region = ANY(@regions::text[]) AND property_id = ANY(@property_ids::uuid[])
+ORDER BY property_id, name;
+
+-- name: NightPlansLock :many
+SELECT night, physical, out_of_order, oversell, allotted, stop_sell, closed_to_arrival, closed_to_departure,
+    min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through
+FROM night_plans
+WHERE tenant_id = @tenant_id AND region = @region AND room_type_id = @room_type_id AND night = ANY(@nights::date[])
+ORDER BY night
+FOR UPDATE;
+
+-- name: NightPlansSet :execrows
+INSERT INTO night_plans (tenant_id, region, room_type_id, night, physical, out_of_order, oversell, stop_sell,
+    closed_to_arrival, closed_to_departure, min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through)
+SELECT @tenant_id::uuid, @region::text, @room_type_id::uuid, n.night, n.physical, n.out_of_order, n.oversell, n.stop_sell,
+    n.closed_to_arrival, n.closed_to_departure, NULLIF(n.min_stay_arrival, 0), NULLIF(n.max_stay_arrival, 0),
+    NULLIF(n.min_stay_through, 0), NULLIF(n.max_stay_through, 0)
+FROM (
+    SELECT unnest(@nights::date[]) AS night, unnest(@physicals::bigint[]) AS physical,
+        unnest(@out_of_orders::bigint[]) AS out_of_order, unnest(@oversells::bigint[]) AS oversell,
+        unnest(@stop_sells::boolean[]) AS stop_sell, unnest(@closed_to_arrivals::boolean[]) AS closed_to_arrival,
+        unnest(@closed_to_departures::boolean[]) AS closed_to_departure,
+        unnest(@min_stay_arrivals::bigint[]) AS min_stay_arrival, unnest(@max_stay_arrivals::bigint[]) AS max_stay_arrival,
+        unnest(@min_stay_throughs::bigint[]) AS min_stay_through, unnest(@max_stay_throughs::bigint[]) AS max_stay_through) AS n
+ON CONFLICT (tenant_id, region, room_type_id, night) DO UPDATE
+SET physical = excluded.physical, out_of_order = excluded.out_of_order, oversell = excluded.oversell,
+    stop_sell = excluded.stop_sell, closed_to_arrival = excluded.closed_to_arrival,
+    closed_to_departure = excluded.closed_to_departure, min_stay_arrival = excluded.min_stay_arrival,
+    max_stay_arrival = excluded.max_stay_arrival, min_stay_through = excluded.min_stay_through,
+    max_stay_through = excluded.max_stay_through;
+
+-- name: NightRatesSet :execrows
+INSERT INTO night_rates (tenant_id, region, room_type_id, night, amount_minor)
+SELECT @tenant_id::uuid, @region::text, @room_type_id::uuid, n.night, n.amount_minor
+FROM (SELECT unnest(@nights::date[]) AS night, unnest(@amounts::bigint[]) AS amount_minor) AS n
+ON CONFLICT (tenant_id, region, room_type_id, night) DO UPDATE
+SET amount_minor = excluded.amount_minor;
+
+-- name: NightsOverLimit :many
+SELECT night, sell_limit, (held + booked)::bigint AS taken
+FROM night_counters
+WHERE tenant_id = @tenant_id AND region = @region AND room_type_id = @room_type_id AND night = ANY(@nights::date[])
+    AND held + booked > sell_limit
+ORDER BY night;
+
+-- name: HousesOverLimit :many
+SELECT night, sell_limit, (held + booked)::bigint AS taken
+FROM house_counters
+WHERE tenant_id = @tenant_id AND region = @region AND property_id = @property_id AND night = ANY(@nights::date[])
+    AND held + booked > sell_limit
+ORDER BY night;
+
+-- name: CalendarNights :many
+SELECT p.room_type_id, p.night, p.stop_sell, p.closed_to_arrival, p.closed_to_departure, p.min_stay_arrival,
+    p.max_stay_arrival, p.min_stay_through, p.max_stay_through, r.amount_minor,
+    c.sell_limit, c.held, c.booked, c.ceiling
+FROM night_plans p
+JOIN night_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.room_type_id = p.room_type_id
+    AND c.bucket = '00000000-0000-0000-0000-000000000000'::uuid AND c.night = p.night
+LEFT JOIN night_rates r ON r.tenant_id = p.tenant_id AND r.region = p.region AND r.room_type_id = p.room_type_id AND r.night = p.night
+WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.room_type_id = ANY(@room_type_ids::uuid[])
+    AND p.night >= @first_night::date AND p.night <= @last_night::date
+ORDER BY p.room_type_id, p.night;
+
+-- name: CalendarHouses :many
+SELECT property_id, night, held, booked, ceiling
+FROM house_counters
+WHERE tenant_id = @tenant_id AND region = @region AND property_id = ANY(@property_ids::uuid[])
+    AND night >= @first_night::date AND night <= @last_night::date
+ORDER BY property_id, night;

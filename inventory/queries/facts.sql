@@ -1,0 +1,55 @@
+-- name: ShowsForClaim :many
+-- What a claim must know besides the units: read, never written.
+SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency
+FROM shows s
+WHERE s.tenant_id = @tenant_id AND s.region = @region AND s.id = ANY(@ids::uuid[]);
+
+-- name: PriceLevelsOfShows :many
+SELECT show_id, id, name, amount_minor
+FROM price_levels
+WHERE tenant_id = @tenant_id AND region = @region AND show_id = ANY(@show_ids::uuid[])
+ORDER BY show_id, amount_minor DESC, id;
+
+-- name: PoolsForClaim :many
+SELECT p.id, p.show_id, p.shards, l.amount_minor
+FROM pools p
+JOIN price_levels l ON l.tenant_id = p.tenant_id AND l.region = p.region AND l.show_id = p.show_id AND l.id = p.price_level_id
+WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.id = ANY(@ids::uuid[]);
+
+-- name: RoomTypesForClaim :many
+SELECT r.id, r.property_id, p.currency, p.time_zone
+FROM room_types r
+JOIN properties p ON p.tenant_id = r.tenant_id AND p.id = r.property_id
+WHERE r.tenant_id = @tenant_id AND r.region = @region AND r.id = ANY(@ids::uuid[]);
+
+-- name: NightsForClaim :many
+SELECT n.night, n.stop_sell, n.closed_to_arrival, n.closed_to_departure, n.min_stay_arrival, n.max_stay_arrival,
+    n.min_stay_through, n.max_stay_through, r.amount_minor
+FROM night_plans n
+LEFT JOIN night_rates r ON r.tenant_id = n.tenant_id AND r.region = n.region AND r.room_type_id = n.room_type_id AND r.night = n.night
+WHERE n.tenant_id = @tenant_id AND n.region = @region AND n.room_type_id = @room_type_id
+    AND n.night >= @check_in::date AND n.night <= @check_out::date
+ORDER BY n.night;
+
+-- name: TermsOfScopes :many
+SELECT scope_id, hold_seconds, max_extensions, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
+    max_seats_per_hold, max_quantity_per_hold, max_nights_per_stay, max_active_holds_per_buyer,
+    max_active_holds_per_instrument, admission_required, orphan_seats
+FROM sales_terms
+WHERE tenant_id = @tenant_id AND scope_id = ANY(@scope_ids::uuid[]);
+
+-- name: TermsSet :exec
+INSERT INTO sales_terms (tenant_id, scope_id, hold_seconds, max_extensions, max_hold_seconds, processing_seconds, grace_seconds,
+    late_payment, on_decline, max_seats_per_hold, max_quantity_per_hold, max_nights_per_stay, max_active_holds_per_buyer,
+    max_active_holds_per_instrument, admission_required, orphan_seats, updated_at)
+VALUES (@tenant_id, @scope_id, @hold_seconds, @max_extensions, @max_hold_seconds, @processing_seconds, @grace_seconds,
+    @late_payment, @on_decline, @max_seats_per_hold, @max_quantity_per_hold, @max_nights_per_stay, @max_active_holds_per_buyer,
+    @max_active_holds_per_instrument, @admission_required, @orphan_seats, clock_timestamp())
+ON CONFLICT (tenant_id, scope_id) DO UPDATE
+SET hold_seconds = excluded.hold_seconds, max_extensions = excluded.max_extensions,
+    max_hold_seconds = excluded.max_hold_seconds, processing_seconds = excluded.processing_seconds,
+    grace_seconds = excluded.grace_seconds, late_payment = excluded.late_payment, on_decline = excluded.on_decline,
+    max_seats_per_hold = excluded.max_seats_per_hold, max_quantity_per_hold = excluded.max_quantity_per_hold,
+    max_nights_per_stay = excluded.max_nights_per_stay, max_active_holds_per_buyer = excluded.max_active_holds_per_buyer,
+    max_active_holds_per_instrument = excluded.max_active_holds_per_instrument,
+    admission_required = excluded.admission_required, orphan_seats = excluded.orphan_seats, updated_at = excluded.updated_at;

@@ -1,0 +1,130 @@
+-- name: Now :one
+-- The database's clock, asked in a statement of its own: in the target list of a SELECT … FOR
+-- UPDATE it would be read before the wait for the lock.
+SELECT clock_timestamp()::timestamptz AS now;
+
+-- name: HoldInsert :exec
+INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline,
+    claimable_at, extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds,
+    late_payment, on_decline, max_per_instrument, total_minor, currency)
+VALUES (@tenant_id, @region, @id, @channel_id, @buyer_kind, @buyer_id, 'ACTIVE', @placed_at, @deadline, @deadline,
+    @deadline, 0, @max_extensions, @hold_seconds, @max_hold_seconds, @processing_seconds, @grace_seconds,
+    @late_payment, @on_decline, @max_per_instrument, @total_minor, @currency);
+
+-- name: HoldLinesInsert :execrows
+INSERT INTO hold_lines (tenant_id, region, hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard,
+    property_id, room_type_id, night, bucket, quantity, amount_minor)
+SELECT @tenant_id::uuid, @region::text, @hold_id::uuid, l.ordinal, l.item, l.kind,
+    NULLIF(l.show_id, '00000000-0000-0000-0000-000000000000'::uuid),
+    NULLIF(l.seat_id, '00000000-0000-0000-0000-000000000000'::uuid),
+    NULLIF(l.pool_id, '00000000-0000-0000-0000-000000000000'::uuid),
+    NULLIF(l.shard, -1),
+    NULLIF(l.property_id, '00000000-0000-0000-0000-000000000000'::uuid),
+    NULLIF(l.room_type_id, '00000000-0000-0000-0000-000000000000'::uuid),
+    NULLIF(l.night, '0001-01-01'::date),
+    l.bucket, l.quantity, l.amount_minor
+FROM (
+    SELECT unnest(@ordinals::bigint[]) AS ordinal, unnest(@items::bigint[]) AS item, unnest(@kinds::text[]) AS kind,
+        unnest(@show_ids::uuid[]) AS show_id, unnest(@seat_ids::uuid[]) AS seat_id, unnest(@pool_ids::uuid[]) AS pool_id,
+        unnest(@shards::bigint[]) AS shard, unnest(@property_ids::uuid[]) AS property_id,
+        unnest(@room_type_ids::uuid[]) AS room_type_id, unnest(@nights::date[]) AS night, unnest(@buckets::uuid[]) AS bucket,
+        unnest(@quantities::bigint[]) AS quantity, unnest(@amounts::bigint[]) AS amount_minor) AS l;
+
+-- name: HoldGet :one
+SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
+    extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
+    max_per_instrument, total_minor, currency, version
+FROM holds
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
+
+-- name: HoldLock :one
+SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
+    extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
+    max_per_instrument, total_minor, currency, version
+FROM holds
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id
+FOR UPDATE;
+
+-- name: HoldsLock :many
+SELECT id, state, claimable_at
+FROM holds
+WHERE tenant_id = @tenant_id AND region = @region AND id = ANY(@ids::uuid[])
+ORDER BY id
+FOR UPDATE;
+
+-- name: HoldLines :many
+SELECT hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard, property_id, room_type_id, night, bucket,
+    quantity, amount_minor
+FROM hold_lines
+WHERE tenant_id = @tenant_id AND region = @region AND hold_id = ANY(@hold_ids::uuid[])
+ORDER BY hold_id, ordinal;
+
+-- name: HoldEnd :execrows
+UPDATE holds
+SET state = @to_state, ended_at = @now::timestamptz, version = version + 1
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state = ANY(@from_states::text[]);
+
+-- name: HoldsExpire :execrows
+UPDATE holds
+SET state = 'EXPIRED', ended_at = @now::timestamptz, version = version + 1
+WHERE tenant_id = @tenant_id AND region = @region AND id = ANY(@ids::uuid[])
+    AND state IN ('ACTIVE', 'PROCESSING') AND claimable_at <= @now::timestamptz;
+
+-- name: HoldReschedule :execrows
+UPDATE holds
+SET state = @to_state, deadline = @deadline, lease_deadline = @lease_deadline, claimable_at = @claimable_at,
+    extensions = @extensions, version = version + 1
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state = ANY(@from_states::text[]);
+
+-- name: HoldsActiveOfBuyer :one
+SELECT count(*)
+FROM holds
+WHERE tenant_id = @tenant_id AND region = @region AND buyer_id = @buyer_id AND buyer_kind = @buyer_kind
+    AND placed_at > @since::timestamptz AND state IN ('ACTIVE', 'PROCESSING') AND claimable_at > @now::timestamptz;
+
+-- name: HoldsOfBuyerOnUnits :many
+SELECT h.id, l.pool_id, l.room_type_id, l.night
+FROM holds h
+JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
+WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.buyer_id = @buyer_id AND h.buyer_kind = @buyer_kind
+    AND h.placed_at > @since::timestamptz AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at > @now::timestamptz
+    AND (l.pool_id = ANY(@pool_ids::uuid[]) OR l.room_type_id = ANY(@room_type_ids::uuid[]))
+LIMIT 1000;
+
+-- name: HoldsDueOnCounters :many
+SELECT h.id
+FROM holds h
+WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.state IN ('ACTIVE', 'PROCESSING')
+    AND h.claimable_at <= @now::timestamptz
+    AND EXISTS (
+        SELECT 1
+        FROM hold_lines l
+        WHERE l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
+            AND (l.pool_id = ANY(@pool_ids::uuid[])
+                OR (l.property_id = ANY(@property_ids::uuid[]) AND l.night >= @first_night::date AND l.night <= @last_night::date)))
+ORDER BY h.claimable_at
+LIMIT @max_holds;
+
+-- name: HoldsDue :many
+SELECT h.tenant_id, h.region, h.id
+FROM (SELECT unnest(@tenant_ids::uuid[]) AS tenant_id, unnest(@regions::text[]) AS region) AS t
+CROSS JOIN LATERAL (
+    SELECT due.tenant_id, due.region, due.id, due.claimable_at
+    FROM holds due
+    WHERE due.tenant_id = t.tenant_id AND due.region = t.region AND due.state IN ('ACTIVE', 'PROCESSING')
+        AND due.claimable_at <= @now::timestamptz
+    ORDER BY due.claimable_at
+    LIMIT @max_holds) AS h
+LIMIT @max_holds;
+
+-- name: SellingPlaces :many
+-- Where stock can live: each tenant with the regions of its properties and venues.
+SELECT tenant_id, region FROM properties
+UNION
+SELECT tenant_id, region FROM venues
+ORDER BY tenant_id, region;
+
+-- name: HoldBuyers :many
+SELECT id, buyer_kind, buyer_id
+FROM holds
+WHERE tenant_id = @tenant_id AND region = @region AND id = ANY(@ids::uuid[]);

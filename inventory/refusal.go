@@ -1,0 +1,169 @@
+package inventory
+
+import (
+	"time"
+
+	"cloud.google.com/go/civil"
+)
+
+// RefusalCode says which rule spoke. Codes are part of the API: they are added, never renamed.
+type RefusalCode string
+
+// The rules that refuse a hold, an extension, a release or a checkout.
+const (
+	// RefusalSoldOut: the pool or night has fewer units left than asked for.
+	RefusalSoldOut RefusalCode = "SOLD_OUT"
+	// RefusalHeldByOther: the seat is held or booked by somebody else.
+	RefusalHeldByOther RefusalCode = "HELD_BY_OTHER"
+	// RefusalHeldByYou: a live hold of the same buyer has the unit; its id is in the line.
+	RefusalHeldByYou RefusalCode = "HELD_BY_YOU"
+	// RefusalInOtherBlock: the seat belongs to another channel's block.
+	RefusalInOtherBlock RefusalCode = "IN_OTHER_BLOCK"
+	// RefusalNoSuchSeat: the show has no such seat.
+	RefusalNoSuchSeat RefusalCode = "NO_SUCH_SEAT"
+	// RefusalNoSuchNight: the night has no plan or no rate, so it is not sellable.
+	RefusalNoSuchNight RefusalCode = "NO_SUCH_NIGHT"
+	// RefusalStopSell: the night is closed for sale.
+	RefusalStopSell RefusalCode = "STOP_SELL"
+	// RefusalClosedToArrival: no stay may begin on the check-in date.
+	RefusalClosedToArrival RefusalCode = "CLOSED_TO_ARRIVAL"
+	// RefusalClosedToDeparture: no stay may end on the check-out date.
+	RefusalClosedToDeparture RefusalCode = "CLOSED_TO_DEPARTURE"
+	// RefusalMinStayArrival: stays that begin on this date must be longer.
+	RefusalMinStayArrival RefusalCode = "MIN_STAY_ARRIVAL"
+	// RefusalMaxStayArrival: stays that begin on this date must be shorter.
+	RefusalMaxStayArrival RefusalCode = "MAX_STAY_ARRIVAL"
+	// RefusalMinStayThrough: stays that include this night must be longer.
+	RefusalMinStayThrough RefusalCode = "MIN_STAY_THROUGH"
+	// RefusalMaxStayThrough: stays that include this night must be shorter.
+	RefusalMaxStayThrough RefusalCode = "MAX_STAY_THROUGH"
+	// RefusalHouseFull: the property's house limit of the night is reached.
+	RefusalHouseFull RefusalCode = "HOUSE_FULL"
+	// RefusalSaleNotOpen: the show's sale has not begun.
+	RefusalSaleNotOpen RefusalCode = "SALE_NOT_OPEN"
+	// RefusalSaleClosed: the show's sale has ended, or the show is not on sale.
+	RefusalSaleClosed RefusalCode = "SALE_CLOSED"
+	// RefusalChannelSuspended: the channel may not sell at present.
+	RefusalChannelSuspended RefusalCode = "CHANNEL_SUSPENDED"
+	// RefusalLimitPerHold: the hold asks for more units than the terms allow in one hold.
+	RefusalLimitPerHold RefusalCode = "LIMIT_PER_HOLD"
+	// RefusalLimitPerBuyer: the buyer has as many live holds as the terms allow.
+	RefusalLimitPerBuyer RefusalCode = "LIMIT_PER_BUYER"
+	// RefusalLimitPerInstrument: the card or account has as many live holds as the terms allow.
+	RefusalLimitPerInstrument RefusalCode = "LIMIT_PER_INSTRUMENT"
+	// RefusalStayTooLong: the stay has more nights than the terms allow.
+	RefusalStayTooLong RefusalCode = "STAY_TOO_LONG"
+	// RefusalPriceChanged: the total differs from the one the buyer expected.
+	RefusalPriceChanged RefusalCode = "PRICE_CHANGED"
+	// RefusalHoldExpired: the hold's deadline has passed.
+	RefusalHoldExpired RefusalCode = "HOLD_EXPIRED"
+	// RefusalHoldEnded: the hold was released, confirmed or expired before.
+	RefusalHoldEnded RefusalCode = "HOLD_ENDED"
+	// RefusalPaymentInProgress: the hold is being paid for.
+	RefusalPaymentInProgress RefusalCode = "PAYMENT_IN_PROGRESS"
+	// RefusalNoExtensionLeft: the hold was extended as often or as far as its terms allow.
+	RefusalNoExtensionLeft RefusalCode = "NO_EXTENSION_LEFT"
+	// RefusalRequestKeyReused: the request key was used before with other content.
+	RefusalRequestKeyReused RefusalCode = "REQUEST_KEY_REUSED"
+	// RefusalBusy: too many want the same units at this moment; try again after RetryAfter.
+	RefusalBusy RefusalCode = "BUSY"
+)
+
+// Refusal is an expected no: data for the caller, not a fault. It implements error so that it ends
+// the transaction; nothing was changed.
+type Refusal struct {
+	Code    RefusalCode
+	Message string
+	// Lines names every unit that was refused and why, in the order of the request.
+	Lines []RefusedLine
+	// RetryAfter is how long to wait before trying again; 0 when waiting does not help.
+	RetryAfter time.Duration
+}
+
+// RefusedLine is one unit that could not be had.
+type RefusedLine struct {
+	// Line is the position of the line in the request, from 0.
+	Line int
+	Code RefusalCode
+	// Exactly what the code speaks about is set.
+	Seat  *SeatID
+	Pool  *PoolID
+	Night *civil.Date
+	// Available is how many units are left of a pool or night that has too few.
+	Available *int64
+	// Limit is the bound that was exceeded, in seats, units, nights or holds.
+	Limit *int64
+	// HeldByYou is the buyer's own live hold that has the unit.
+	HeldByYou *HoldID
+}
+
+// Error is the message for people.
+func (r *Refusal) Error() string { return r.Message }
+
+// Refuse makes a refusal without lines.
+func Refuse(code RefusalCode, message string) *Refusal {
+	return &Refusal{Code: code, Message: message}
+}
+
+// refuseLines makes a refusal of its lines; the first one's code is the refusal's.
+func refuseLines(lines []RefusedLine) *Refusal {
+	code := lines[0].Code
+	return &Refusal{Code: code, Message: messageOf(code), Lines: lines}
+}
+
+// messageOf is what a person is told about a code.
+func messageOf(code RefusalCode) string {
+	switch code {
+	case RefusalSoldOut:
+		return "not enough units are left"
+	case RefusalHeldByOther:
+		return "somebody else has just taken this"
+	case RefusalHeldByYou:
+		return "you already hold this"
+	case RefusalInOtherBlock:
+		return "this seat is not sold through this channel"
+	case RefusalNoSuchSeat:
+		return "the show has no such seat"
+	case RefusalNoSuchNight:
+		return "this night is not on sale"
+	case RefusalStopSell:
+		return "this night is closed for sale"
+	case RefusalClosedToArrival:
+		return "no stay can begin on this date"
+	case RefusalClosedToDeparture:
+		return "no stay can end on this date"
+	case RefusalMinStayArrival, RefusalMinStayThrough:
+		return "the stay is shorter than allowed"
+	case RefusalMaxStayArrival, RefusalMaxStayThrough, RefusalStayTooLong:
+		return "the stay is longer than allowed"
+	case RefusalHouseFull:
+		return "the house is full on this night"
+	case RefusalSaleNotOpen:
+		return "the sale has not begun"
+	case RefusalSaleClosed:
+		return "the show is not on sale"
+	case RefusalChannelSuspended:
+		return "this channel may not sell at present"
+	case RefusalLimitPerHold:
+		return "the hold asks for more than one hold may have"
+	case RefusalLimitPerBuyer:
+		return "this buyer has as many live holds as allowed"
+	case RefusalLimitPerInstrument:
+		return "this payment method has as many live holds as allowed"
+	case RefusalPriceChanged:
+		return "the price is not the one that was expected"
+	case RefusalHoldExpired:
+		return "the hold's deadline has passed"
+	case RefusalHoldEnded:
+		return "the hold has ended"
+	case RefusalPaymentInProgress:
+		return "the hold is being paid for"
+	case RefusalNoExtensionLeft:
+		return "the hold cannot be extended any further"
+	case RefusalRequestKeyReused:
+		return "this request key was used before with other content"
+	case RefusalBusy:
+		return "too many requests want the same units at this moment"
+	}
+	return "this cannot be sold"
+}

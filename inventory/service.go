@@ -1,0 +1,81 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+
+	"github.com/holdfast/holdfast/internal/db"
+	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/policies"
+	"github.com/holdfast/holdfast/tenants"
+)
+
+// Authorizer decides what an actor may do; package policies implements it.
+type Authorizer interface {
+	Authorize(actor tenants.Actor, action tenants.Action, tenant tenants.TenantID) error
+}
+
+// Service is what callers do with stock. Its methods authorise, validate and open the
+// transaction; the functions ending in Tx join one.
+type Service struct {
+	db         *db.DB
+	authorizer Authorizer
+}
+
+// NewService needs a migrated database.
+func NewService(d *db.DB, authorizer Authorizer) *Service {
+	return &Service{db: d, authorizer: authorizer}
+}
+
+// Hold reads a hold for its buyer, for the partner whose channel sold it, or for the tenant's
+// admin. For everybody else it does not exist.
+func (s *Service) Hold(ctx context.Context, actor tenants.Actor, id HoldID) (Hold, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionHoldRead, actor.Tenant); err != nil {
+		return Hold{}, err
+	}
+	hold, err := GetHold(ctx, s.db.Pool(), actor.Tenant, id)
+	if err != nil {
+		return Hold{}, db.Classify(err)
+	}
+	if !MaySee(actor, hold.Buyer, hold.Channel) {
+		return Hold{}, fault.NotFound("hold")
+	}
+	now, err := Now(ctx, s.db.Pool())
+	if err != nil {
+		return Hold{}, db.Classify(err)
+	}
+	hold.State = hold.StateAt(now)
+	return hold, nil
+}
+
+// MaySee reports whether an actor may read what a buyer owns: the buyer, the tenant's admin, and
+// the partner whose channel sold it.
+func MaySee(actor tenants.Actor, buyer tenants.Buyer, channel tenants.ChannelID) bool {
+	switch {
+	case actor.Owns(buyer):
+		return true
+	case !actor.Session.IsZero():
+		return false
+	case actor.KeyType == tenants.KeyTypeAdmin:
+		return true
+	case actor.KeyType == tenants.KeyTypePartner:
+		return actor.Channel == channel
+	}
+	return false
+}
+
+// mayChange reports whether an actor may extend, release or pay a hold: the buyer, or the partner
+// whose channel placed it.
+func mayChange(actor tenants.Actor, hold Hold) bool {
+	return actor.Owns(hold.Buyer) ||
+		actor.Session.IsZero() && actor.KeyType == tenants.KeyTypePartner && actor.Channel == hold.Channel
+}
+
+// refusalOf reports whether err is an expected no.
+func refusalOf(err error) (*Refusal, bool) {
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		return refusal, true
+	}
+	return nil, false
+}
