@@ -37,6 +37,9 @@ type Actor struct {
 	// Channel is the one that the key sells through; admin keys sell through their tenant's box
 	// office, or through none.
 	Channel ChannelID
+	// ChannelSuspended says that nothing may be sold through Channel at present. It may be some
+	// seconds old, see Config.KeyCacheAge.
+	ChannelSuspended bool
 	// Session is the guest's, when the request presented one.
 	Session SessionID
 }

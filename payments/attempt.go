@@ -1,0 +1,316 @@
+package payments
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast/holdfast/internal/db"
+	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/internal/ids"
+	"github.com/holdfast/holdfast/internal/money"
+	"github.com/holdfast/holdfast/payments/internal/dbsqlc"
+	"github.com/holdfast/holdfast/tenants"
+)
+
+// Kinds of public ids of this package.
+type (
+	// AttemptKind is one try to take money for a hold.
+	AttemptKind struct{}
+	// RefundKind is one refund action.
+	RefundKind struct{}
+)
+
+// Prefix of an attempt's public id.
+func (AttemptKind) Prefix() string { return "pay" }
+
+// Prefix of a refund's public id.
+func (RefundKind) Prefix() string { return "refund" }
+
+// Public ids; they are also the idempotency keys at the provider.
+type (
+	AttemptID = ids.ID[AttemptKind]
+	RefundID  = ids.ID[RefundKind]
+)
+
+// AttemptState is where an attempt stands.
+type AttemptState string
+
+// The states of an attempt.
+const (
+	// AttemptStateCreated: stored, the provider has not been called yet.
+	AttemptStateCreated AttemptState = "CREATED"
+	// AttemptStateSubmitted: the provider was, or is being, called.
+	AttemptStateSubmitted AttemptState = "SUBMITTED"
+	// AttemptStateUnknown: the provider has not said; the money may have moved.
+	AttemptStateUnknown AttemptState = "UNKNOWN"
+	// AttemptStateSucceeded: the money was taken. Final.
+	AttemptStateSucceeded AttemptState = "SUCCEEDED"
+	// AttemptStateDeclined: no money was taken. Only a success overwrites it.
+	AttemptStateDeclined AttemptState = "DECLINED"
+)
+
+// Open reports whether the outcome is still to come.
+func (s AttemptState) Open() bool {
+	return s == AttemptStateCreated || s == AttemptStateSubmitted || s == AttemptStateUnknown
+}
+
+// Disposition says what became of the money of a success.
+type Disposition string
+
+// The dispositions of a success.
+const (
+	// DispositionNone: there is no success.
+	DispositionNone Disposition = ""
+	// DispositionApplied: it paid for a booking.
+	DispositionApplied Disposition = "APPLIED"
+	// DispositionOrphaned: there was nothing left to pay for, and it is refunded.
+	DispositionOrphaned Disposition = "ORPHANED"
+)
+
+// Attempt is one try to take the price of a hold.
+type Attempt struct {
+	ID     AttemptID
+	Tenant tenants.TenantID
+	// Hold is the UUID of the hold that is being paid, in the attempt's region.
+	Hold     uuid.UUID
+	Provider string
+	Account  string
+	// MethodToken is the provider's name of the instrument; no card data is stored.
+	MethodToken string
+	// Instrument is equal for two attempts with one instrument.
+	Instrument  string
+	Amount      money.Amount
+	State       AttemptState
+	Disposition Disposition
+	DeclineCode string
+	// ProviderCharge is the provider's id of the charge.
+	ProviderCharge string
+	// Captured is what was taken, Refunded the sum of all refund actions not failed.
+	Captured    money.Amount
+	Refunded    money.Amount
+	Checks      int64
+	NextCheckAt *time.Time
+	CreatedAt   time.Time
+	SubmittedAt *time.Time
+	SettledAt   *time.Time
+	Version     int64
+}
+
+// Reference is what the provider is told about the attempt.
+func (a Attempt) Reference() Reference {
+	return Reference{TenantID: a.Tenant, AttemptID: a.ID.String()}
+}
+
+// NewAttempt is what an attempt begins with.
+type NewAttempt struct {
+	ID          AttemptID
+	Hold        uuid.UUID
+	Provider    string
+	Account     string
+	MethodToken string
+	Amount      money.Amount
+}
+
+// Waits between looks at an attempt or refund whose outcome is open.
+const (
+	// driverPatience is how long the first driver has before the reconciler looks at its attempt:
+	// longer than one call to a provider takes.
+	driverPatience = 20 * time.Second
+	firstWait      = time.Second
+	longestWait    = 5 * time.Minute
+)
+
+// waitAfter grows with each look: one second, two, four … up to five minutes.
+func waitAfter(checks int64) time.Duration {
+	if checks > 8 {
+		return longestWait
+	}
+	return min(longestWait, firstWait<<checks)
+}
+
+// InstrumentOf is the fingerprint of a payment method before the provider has told its own.
+func InstrumentOf(provider, methodToken string) string {
+	sum := sha256.Sum256([]byte(provider + "\x00" + methodToken))
+	return "token:" + hex.EncodeToString(sum[:12])
+}
+
+// CreateTx stores an attempt before anything is sent. Its first look by the reconciler is due when
+// the driver of the checkout should long have finished.
+func CreateTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, input NewAttempt, now time.Time) (Attempt, error) {
+	next := now.Add(driverPatience)
+	attempt := Attempt{
+		ID: input.ID, Tenant: tenant, Hold: input.Hold, Provider: input.Provider, Account: input.Account,
+		MethodToken: input.MethodToken, Instrument: InstrumentOf(input.Provider, input.MethodToken), Amount: input.Amount,
+		State: AttemptStateCreated, NextCheckAt: &next, CreatedAt: now, Version: 1,
+		Captured: money.Amount{Currency: input.Amount.Currency}, Refunded: money.Amount{Currency: input.Amount.Currency},
+	}
+	err := dbsqlc.New(tx).AttemptInsert(ctx, dbsqlc.AttemptInsertParams{
+		TenantID: tenant.UUID, Region: string(input.ID.Region), ID: input.ID.UUID, HoldID: input.Hold,
+		Provider: input.Provider, Account: input.Account, MethodToken: input.MethodToken, InstrumentFingerprint: attempt.Instrument,
+		AmountMinor: input.Amount.Minor, Currency: string(input.Amount.Currency), CreatedAt: now, NextCheckAt: &next,
+	})
+	if err != nil {
+		return Attempt{}, fmt.Errorf("store a payment attempt: %w", err)
+	}
+	return attempt, nil
+}
+
+// OpenOfInstrument counts attempts with an open outcome that use one instrument.
+func OpenOfInstrument(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, region ids.Region, instrument string, now time.Time) (int64, error) {
+	const horizon = 24 * time.Hour
+	n, err := dbsqlc.New(tx).AttemptsOpenOfInstrument(ctx, dbsqlc.AttemptsOpenOfInstrumentParams{
+		TenantID: tenant.UUID, Region: string(region), InstrumentFingerprint: instrument, Since: now.Add(-horizon),
+	})
+	if err != nil {
+		return 0, fmt.Errorf("count the instrument's open payments: %w", err)
+	}
+	return n, nil
+}
+
+// Get reads an attempt. It does not ask whose it is.
+func Get(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, id AttemptID) (Attempt, error) {
+	row, err := dbsqlc.New(q).AttemptGet(ctx, dbsqlc.AttemptGetParams{TenantID: tenant.UUID, Region: string(id.Region), ID: id.UUID})
+	if db.IsNoRows(err) {
+		return Attempt{}, fault.NotFound("payment attempt")
+	}
+	if err != nil {
+		return Attempt{}, fmt.Errorf("read payment attempt %s: %w", id, err)
+	}
+	return attemptOf(tenant, id.Region, row), nil
+}
+
+// Lock reads an attempt and locks its row until the transaction ends.
+func Lock(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, id AttemptID) (Attempt, error) {
+	row, err := dbsqlc.New(tx).AttemptLock(ctx, dbsqlc.AttemptLockParams{TenantID: tenant.UUID, Region: string(id.Region), ID: id.UUID})
+	if db.IsNoRows(err) {
+		return Attempt{}, fault.NotFound("payment attempt")
+	}
+	if err != nil {
+		return Attempt{}, fmt.Errorf("lock payment attempt %s: %w", id, err)
+	}
+	return attemptOf(tenant, id.Region, dbsqlc.AttemptGetRow(row)), nil
+}
+
+// OfHold lists the attempts of a hold, oldest first.
+func OfHold(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, region ids.Region, hold uuid.UUID) ([]Attempt, error) {
+	rows, err := dbsqlc.New(q).AttemptsOfHold(ctx, dbsqlc.AttemptsOfHoldParams{TenantID: tenant.UUID, Region: string(region), HoldID: hold})
+	if err != nil {
+		return nil, fmt.Errorf("list payment attempts: %w", err)
+	}
+	attempts := make([]Attempt, len(rows))
+	for i, row := range rows {
+		attempts[i] = attemptOf(tenant, region, dbsqlc.AttemptGetRow(row))
+	}
+	return attempts, nil
+}
+
+// SubmitTx marks a locked CREATED attempt as being sent.
+func SubmitTx(ctx context.Context, tx pgx.Tx, attempt Attempt, now time.Time) error {
+	n, err := dbsqlc.New(tx).AttemptSubmit(ctx, dbsqlc.AttemptSubmitParams{
+		TenantID: attempt.Tenant.UUID, Region: string(attempt.ID.Region), ID: attempt.ID.UUID, Now: now, NextCheckAt: now.Add(driverPatience),
+	})
+	return oneRow(n, err, "submit", attempt)
+}
+
+// CheckLaterTx says of a locked open attempt that its outcome is not known, and when to ask again.
+func CheckLaterTx(ctx context.Context, tx pgx.Tx, attempt Attempt, now time.Time) error {
+	n, err := dbsqlc.New(tx).AttemptCheckLater(ctx, dbsqlc.AttemptCheckLaterParams{
+		TenantID: attempt.Tenant.UUID, Region: string(attempt.ID.Region), ID: attempt.ID.UUID, ToState: string(AttemptStateUnknown),
+		FromStates:  []string{string(AttemptStateCreated), string(AttemptStateSubmitted), string(AttemptStateUnknown)},
+		NextCheckAt: now.Add(waitAfter(attempt.Checks)),
+	})
+	return oneRow(n, err, "look later at", attempt)
+}
+
+// SucceedTx records that a locked attempt's money was taken, and what for.
+func SucceedTx(ctx context.Context, tx pgx.Tx, attempt Attempt, disposition Disposition, outcome Outcome, now time.Time) (Attempt, error) {
+	if outcome.InstrumentFingerprint != "" {
+		attempt.Instrument = outcome.InstrumentFingerprint
+	}
+	n, err := dbsqlc.New(tx).AttemptSucceed(ctx, dbsqlc.AttemptSucceedParams{
+		TenantID: attempt.Tenant.UUID, Region: string(attempt.ID.Region), ID: attempt.ID.UUID, Disposition: string(disposition),
+		ProviderCharge: outcome.ChargeID, CapturedMinor: outcome.Captured.Minor, InstrumentFingerprint: attempt.Instrument, Now: now,
+	})
+	if err := oneRow(n, err, "record the success of", attempt); err != nil {
+		return Attempt{}, err
+	}
+	attempt.State, attempt.Disposition, attempt.ProviderCharge, attempt.Captured = AttemptStateSucceeded, disposition, outcome.ChargeID, outcome.Captured
+	attempt.SettledAt, attempt.DeclineCode = &now, ""
+	attempt.Version++
+	return attempt, nil
+}
+
+// DeclineTx records that a locked open attempt took no money.
+func DeclineTx(ctx context.Context, tx pgx.Tx, attempt Attempt, code string, now time.Time) error {
+	n, err := dbsqlc.New(tx).AttemptDecline(ctx, dbsqlc.AttemptDeclineParams{
+		TenantID: attempt.Tenant.UUID, Region: string(attempt.ID.Region), ID: attempt.ID.UUID, DeclineCode: code, Now: now,
+	})
+	return oneRow(n, err, "decline", attempt)
+}
+
+// Due lists open attempts whose next look is due, at most limit.
+func Due(ctx context.Context, q dbsqlc.DBTX, places []Place, now time.Time, limit int) ([]Located[AttemptID], error) {
+	params := dbsqlc.AttemptsDueParams{Now: now, MaxAttempts: int32(min(limit, maxDue))} //nolint:gosec // bounded here
+	for _, p := range places {
+		params.TenantIds = append(params.TenantIds, p.Tenant.UUID)
+		params.Regions = append(params.Regions, string(p.Region))
+	}
+	rows, err := dbsqlc.New(q).AttemptsDue(ctx, params)
+	if err != nil {
+		return nil, fmt.Errorf("list due payment attempts: %w", err)
+	}
+	due := make([]Located[AttemptID], len(rows))
+	for i, row := range rows {
+		due[i] = Located[AttemptID]{Tenant: tenants.TenantID{UUID: row.TenantID}, ID: AttemptID{Region: ids.Region(row.Region), UUID: row.ID}}
+	}
+	return due, nil
+}
+
+// maxDue bounds one look for due work.
+const maxDue = 10_000
+
+// Place is a tenant and a region in which it sells.
+type Place struct {
+	Tenant tenants.TenantID
+	Region ids.Region
+}
+
+// Located is an entity with its tenant: what a job or a reconciler needs to find it.
+type Located[ID any] struct {
+	Tenant tenants.TenantID
+	ID     ID
+}
+
+func oneRow(n int64, err error, doing string, attempt Attempt) error {
+	if err != nil {
+		return fmt.Errorf("%s payment attempt %s: %w", doing, attempt.ID, err)
+	}
+	if n != 1 {
+		return fmt.Errorf("%s payment attempt %s: it is %s", doing, attempt.ID, attempt.State)
+	}
+	return nil
+}
+
+func attemptOf(tenant tenants.TenantID, region ids.Region, row dbsqlc.AttemptGetRow) Attempt {
+	currency := money.Currency(row.Currency)
+	attempt := Attempt{
+		ID: AttemptID{Region: region, UUID: row.ID}, Tenant: tenant, Hold: row.HoldID, Provider: row.Provider, Account: row.Account,
+		MethodToken: row.MethodToken, Instrument: row.InstrumentFingerprint,
+		Amount: money.Amount{Minor: row.AmountMinor, Currency: currency}, State: AttemptState(row.State),
+		DeclineCode: row.DeclineCode, ProviderCharge: row.ProviderCharge,
+		Captured: money.Amount{Minor: row.CapturedMinor, Currency: currency},
+		Refunded: money.Amount{Minor: row.RefundedMinor, Currency: currency},
+		Checks:   row.Checks, NextCheckAt: row.NextCheckAt, CreatedAt: row.CreatedAt, SubmittedAt: row.SubmittedAt,
+		SettledAt: row.SettledAt, Version: row.Version,
+	}
+	if row.Disposition != nil {
+		attempt.Disposition = Disposition(*row.Disposition)
+	}
+	return attempt
+}

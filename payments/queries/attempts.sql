@@ -1,0 +1,74 @@
+-- name: AttemptInsert :exec
+INSERT INTO payment_attempts (tenant_id, region, id, hold_id, provider, account, method_token, instrument_fingerprint,
+    amount_minor, currency, state, created_at, next_check_at)
+VALUES (@tenant_id, @region, @id, @hold_id, @provider, @account, @method_token, @instrument_fingerprint,
+    @amount_minor, @currency, 'CREATED', @created_at, @next_check_at);
+
+-- name: AttemptGet :one
+SELECT id, hold_id, provider, account, method_token, instrument_fingerprint, amount_minor, currency, state, disposition,
+    decline_code, provider_charge, captured_minor, refunded_minor, checks, next_check_at, created_at, submitted_at,
+    settled_at, version
+FROM payment_attempts
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
+
+-- name: AttemptLock :one
+SELECT id, hold_id, provider, account, method_token, instrument_fingerprint, amount_minor, currency, state, disposition,
+    decline_code, provider_charge, captured_minor, refunded_minor, checks, next_check_at, created_at, submitted_at,
+    settled_at, version
+FROM payment_attempts
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id
+FOR UPDATE;
+
+-- name: AttemptsOfHold :many
+SELECT id, hold_id, provider, account, method_token, instrument_fingerprint, amount_minor, currency, state, disposition,
+    decline_code, provider_charge, captured_minor, refunded_minor, checks, next_check_at, created_at, submitted_at,
+    settled_at, version
+FROM payment_attempts
+WHERE tenant_id = @tenant_id AND region = @region AND hold_id = @hold_id
+ORDER BY created_at, id;
+
+-- name: AttemptsOpenOfInstrument :one
+SELECT count(*)
+FROM payment_attempts
+WHERE tenant_id = @tenant_id AND region = @region AND instrument_fingerprint = @instrument_fingerprint
+    AND created_at > @since::timestamptz AND state IN ('CREATED', 'SUBMITTED', 'UNKNOWN');
+
+-- name: AttemptSubmit :execrows
+UPDATE payment_attempts
+SET state = 'SUBMITTED', submitted_at = @now::timestamptz, next_check_at = @next_check_at::timestamptz, version = version + 1
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state = 'CREATED';
+
+-- name: AttemptCheckLater :execrows
+UPDATE payment_attempts
+SET state = @to_state, next_check_at = @next_check_at::timestamptz, checks = checks + 1, version = version + 1
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state = ANY(@from_states::text[]);
+
+-- name: AttemptSucceed :execrows
+-- A success overwrites a decline: whatever was said before, the money was taken.
+UPDATE payment_attempts
+SET state = 'SUCCEEDED', disposition = @disposition::text, provider_charge = @provider_charge, captured_minor = @captured_minor,
+    instrument_fingerprint = @instrument_fingerprint, decline_code = '', settled_at = @now::timestamptz, next_check_at = NULL,
+    version = version + 1
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state <> 'SUCCEEDED';
+
+-- name: AttemptDecline :execrows
+UPDATE payment_attempts
+SET state = 'DECLINED', decline_code = @decline_code, settled_at = @now::timestamptz, next_check_at = NULL, version = version + 1
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state IN ('CREATED', 'SUBMITTED', 'UNKNOWN');
+
+-- name: AttemptRefundedAdd :execrows
+UPDATE payment_attempts
+SET refunded_minor = refunded_minor + @amount_minor::bigint, version = version + 1
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
+
+-- name: AttemptsDue :many
+SELECT a.tenant_id, a.region, a.id
+FROM (SELECT unnest(@tenant_ids::uuid[]) AS tenant_id, unnest(@regions::text[]) AS region) AS t
+CROSS JOIN LATERAL (
+    SELECT due.tenant_id, due.region, due.id, due.next_check_at
+    FROM payment_attempts due
+    WHERE due.tenant_id = t.tenant_id AND due.region = t.region AND due.state IN ('CREATED', 'SUBMITTED', 'UNKNOWN')
+        AND due.next_check_at <= @now::timestamptz
+    ORDER BY due.next_check_at
+    LIMIT @max_attempts) AS a
+LIMIT @max_attempts;

@@ -1,0 +1,53 @@
+-- name: RefundInsert :execrows
+INSERT INTO refunds (tenant_id, region, id, attempt_id, action, reason, amount_minor, currency, state, requested_at, next_check_at)
+VALUES (@tenant_id, @region, @id, @attempt_id, @action, @reason, @amount_minor, @currency, 'REQUESTED', @requested_at, @next_check_at)
+ON CONFLICT (tenant_id, region, attempt_id, action) DO NOTHING;
+
+-- name: RefundByAction :one
+SELECT id, attempt_id, action, reason, amount_minor, currency, state, provider_refund, failure_code, checks, requested_at,
+    settled_at, version
+FROM refunds
+WHERE tenant_id = @tenant_id AND region = @region AND attempt_id = @attempt_id AND action = @action;
+
+-- name: RefundLock :one
+SELECT id, attempt_id, action, reason, amount_minor, currency, state, provider_refund, failure_code, checks, requested_at,
+    settled_at, version
+FROM refunds
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id
+FOR UPDATE;
+
+-- name: RefundGet :one
+SELECT id, attempt_id, action, reason, amount_minor, currency, state, provider_refund, failure_code, checks, requested_at,
+    settled_at, version
+FROM refunds
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
+
+-- name: RefundsOfAttempts :many
+SELECT id, attempt_id, action, reason, amount_minor, currency, state, provider_refund, failure_code, checks, requested_at,
+    settled_at, version
+FROM refunds
+WHERE tenant_id = @tenant_id AND region = ANY(@regions::text[]) AND attempt_id = ANY(@attempt_ids::uuid[])
+ORDER BY requested_at, id;
+
+-- name: RefundSubmit :execrows
+UPDATE refunds
+SET state = 'SUBMITTED', next_check_at = @next_check_at::timestamptz, checks = checks + 1, version = version + 1
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state IN ('REQUESTED', 'SUBMITTED');
+
+-- name: RefundSettle :execrows
+UPDATE refunds
+SET state = @to_state, provider_refund = @provider_refund, failure_code = @failure_code, settled_at = @now::timestamptz,
+    next_check_at = NULL, version = version + 1
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state IN ('REQUESTED', 'SUBMITTED');
+
+-- name: RefundsDue :many
+SELECT r.tenant_id, r.region, r.id
+FROM (SELECT unnest(@tenant_ids::uuid[]) AS tenant_id, unnest(@regions::text[]) AS region) AS t
+CROSS JOIN LATERAL (
+    SELECT due.tenant_id, due.region, due.id, due.next_check_at
+    FROM refunds due
+    WHERE due.tenant_id = t.tenant_id AND due.region = t.region AND due.state IN ('REQUESTED', 'SUBMITTED')
+        AND due.next_check_at <= @now::timestamptz
+    ORDER BY due.next_check_at
+    LIMIT @max_refunds) AS r
+LIMIT @max_refunds;

@@ -1,0 +1,132 @@
+package policies
+
+import (
+	"strings"
+
+	"github.com/holdfast/holdfast/tenants"
+)
+
+// Action names something that an actor may be allowed to do: a resource and a verb, such as
+// "hold.place".
+type Action = tenants.Action
+
+// The actions of all packages.
+const (
+	ActionTenantCreate   = tenants.ActionTenantCreate
+	ActionTenantRead     = tenants.ActionTenantRead
+	ActionPropertyCreate = tenants.ActionPropertyCreate
+	ActionPropertyRead   = tenants.ActionPropertyRead
+	ActionVenueCreate    = tenants.ActionVenueCreate
+	ActionVenueRead      = tenants.ActionVenueRead
+	ActionChannelCreate  = tenants.ActionChannelCreate
+	ActionChannelRead    = tenants.ActionChannelRead
+	ActionChannelSuspend = tenants.ActionChannelSuspend
+	ActionKeyCreate      = tenants.ActionKeyCreate
+	ActionKeyRead        = tenants.ActionKeyRead
+	ActionKeyRevoke      = tenants.ActionKeyRevoke
+	ActionSessionStart   = tenants.ActionSessionStart
+
+	ActionChartImport      Action = "chart.import"
+	ActionChartRead        Action = "chart.read"
+	ActionShowCreate       Action = "show.create"
+	ActionShowUpdate       Action = "show.update"
+	ActionShowRead         Action = "show.read"
+	ActionPricesSet        Action = "prices.set"
+	ActionPoolCreate       Action = "pool.create"
+	ActionPoolUpdate       Action = "pool.update"
+	ActionRoomTypeCreate   Action = "roomtype.create"
+	ActionRoomTypeRead     Action = "roomtype.read"
+	ActionNightsSet        Action = "nights.set"
+	ActionNightsRead       Action = "nights.read"
+	ActionRatesSet         Action = "rates.set"
+	ActionHouseLimitsSet   Action = "houselimits.set"
+	ActionTermsSet         Action = "terms.set"
+	ActionTermsRead        Action = "terms.read"
+	ActionAvailabilityRead Action = "availability.read"
+
+	ActionHoldPlace      Action = "hold.place"
+	ActionHoldRead       Action = "hold.read"
+	ActionHoldReadAny    Action = "hold.read_any"
+	ActionHoldExtend     Action = "hold.extend"
+	ActionHoldRelease    Action = "hold.release"
+	ActionHoldReleaseAny Action = "hold.release_any"
+
+	ActionBookingCheckout  Action = "booking.checkout"
+	ActionBookingRead      Action = "booking.read"
+	ActionBookingReadAny   Action = "booking.read_any"
+	ActionBookingCancel    Action = "booking.cancel"
+	ActionBookingCancelAny Action = "booking.cancel_any"
+	ActionBookingNoShow    Action = "booking.noshow"
+
+	ActionPaymentRead  Action = "payment.read"
+	ActionRefundCreate Action = "refund.create"
+	ActionAuditRun     Action = "audit.run"
+	ActionEventRead    Action = "event.read"
+)
+
+// Meaning says what an action lets somebody do, for people who set roles.
+type Meaning struct {
+	Action Action
+	Text   string
+}
+
+// Meanings are all actions, in the order in which the table of roles shows them.
+func Meanings() []Meaning {
+	return []Meaning{
+		{ActionTenantCreate, "Set up a new tenant, with its first key"},
+		{ActionTenantRead, "See a tenant's settings; platform operators also list all tenants"},
+		{ActionPropertyCreate, "Add a hotel"},
+		{ActionPropertyRead, "See hotels"},
+		{ActionVenueCreate, "Add a venue"},
+		{ActionVenueRead, "See venues"},
+		{ActionChannelCreate, "Add a channel of sale"},
+		{ActionChannelRead, "See channels of sale"},
+		{ActionChannelSuspend, "Stop and resume sales through a channel"},
+		{ActionKeyCreate, "Issue a key; its secret is shown once"},
+		{ActionKeyRead, "See which keys exist, without their secrets"},
+		{ActionKeyRevoke, "End a key for good"},
+		{ActionSessionStart, "Start a session for a guest"},
+		{ActionChartImport, "Import a seating chart"},
+		{ActionChartRead, "See the seating charts themselves"},
+		{ActionShowCreate, "Add a show"},
+		{ActionShowUpdate, "Change a show, its status and its seat blocks"},
+		{ActionShowRead, "See shows with their seat maps, pools and prices"},
+		{ActionPricesSet, "Set the price levels of a show"},
+		{ActionPoolCreate, "Add a general-admission pool"},
+		{ActionPoolUpdate, "Change the size of a pool"},
+		{ActionRoomTypeCreate, "Add a room type"},
+		{ActionRoomTypeRead, "See room types"},
+		{ActionNightsSet, "Set rooms, oversell and restrictions per night"},
+		{ActionNightsRead, "See the plan of nights, oversell included"},
+		{ActionRatesSet, "Set the rates of nights"},
+		{ActionHouseLimitsSet, "Set the limit of a whole house per night"},
+		{ActionTermsSet, "Set the terms of sale"},
+		{ActionTermsRead, "See the terms of sale"},
+		{ActionAvailabilityRead, "See what is free, and search it"},
+		{ActionHoldPlace, "Hold seats, pool places and nights"},
+		{ActionHoldRead, "See holds of one's own"},
+		{ActionHoldReadAny, "See everybody's holds in the tenant"},
+		{ActionHoldExtend, "Extend a hold of one's own"},
+		{ActionHoldRelease, "Release a hold of one's own"},
+		{ActionHoldReleaseAny, "Release anybody's hold in the tenant"},
+		{ActionBookingCheckout, "Pay for a hold of one's own"},
+		{ActionBookingRead, "See bookings of one's own"},
+		{ActionBookingReadAny, "See everybody's bookings in the tenant"},
+		{ActionBookingCancel, "Cancel bookings of one's own"},
+		{ActionBookingCancelAny, "Cancel anybody's booking in the tenant"},
+		{ActionBookingNoShow, "Mark a guest who did not arrive"},
+		{ActionPaymentRead, "See the payment attempts of what one may see"},
+		{ActionRefundCreate, "Give money back outside a cancellation"},
+		{ActionAuditRun, "Check that stock, bookings and money agree"},
+		{ActionEventRead, "Follow what happens to bookings"},
+	}
+}
+
+// Resource is the sort of thing that an action is about.
+type Resource string
+
+// split is an action's resource and verb, as the policy names them.
+func split(action Action) (Resource, string) {
+	resource, verb, _ := strings.Cut(string(action), ".")
+	return Resource(resource), verb
+}

@@ -1,0 +1,122 @@
+package policies
+
+import (
+	_ "embed"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/casbin/casbin/v2"
+	"github.com/casbin/casbin/v2/model"
+	"github.com/casbin/casbin/v2/persist"
+
+	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/tenants"
+)
+
+//go:embed model.conf
+var modelText string
+
+//go:embed policy.csv
+var policyText string
+
+// Enforcer decides. It is safe for concurrent use, and satisfies tenants.Authorizer.
+type Enforcer struct {
+	// allowed has every decision about a role. They are the same in all tenants and there are few,
+	// so casbin is asked for each once, at the start: see BenchmarkCasbin for what that saves.
+	// Decisions about members, who have their roles by tenant, will not be of this kind.
+	allowed map[Role]map[Action]bool
+}
+
+// New reads the policy that is built in. An error is a defect of the policy.
+func New() (*Enforcer, error) {
+	judge, err := newCasbin(policyText)
+	if err != nil {
+		return nil, err
+	}
+	e := &Enforcer{allowed: make(map[Role]map[Action]bool, len(Roles()))}
+	for _, role := range Roles() {
+		actions := make(map[Action]bool, len(Meanings()))
+		for _, meaning := range Meanings() {
+			resource, verb := split(meaning.Action)
+			allowed, err := judge.Enforce(string(role), anyTenant, string(resource), verb)
+			if err != nil {
+				return nil, fmt.Errorf("decide about %s for the role %s: %w", meaning.Action, role, err)
+			}
+			actions[meaning.Action] = allowed
+		}
+		e.allowed[role] = actions
+	}
+	return e, nil
+}
+
+// anyTenant stands for the domain in decisions that no binding of a member has a part in.
+const anyTenant = "*"
+
+// newCasbin loads a policy, and refuses lines about roles or actions that do not exist: they would
+// silently allow nothing.
+func newCasbin(policy string) (*casbin.Enforcer, error) {
+	m, err := model.NewModelFromString(modelText)
+	if err != nil {
+		return nil, fmt.Errorf("read the policy model: %w", err)
+	}
+	// casbin's own adapter for text skips the lines that it cannot read.
+	for i, line := range strings.Split(policy, "\n") {
+		if err := persist.LoadPolicyLine(line, m); err != nil {
+			return nil, fmt.Errorf("read line %d of the policy: %w", i+1, err)
+		}
+	}
+	judge, err := casbin.NewEnforcer(m)
+	if err != nil {
+		return nil, fmt.Errorf("read the policy: %w", err)
+	}
+	if err := judge.BuildRoleLinks(); err != nil {
+		return nil, fmt.Errorf("bind the members of the policy: %w", err)
+	}
+	lines, err := judge.GetPolicy()
+	if err != nil {
+		return nil, fmt.Errorf("list the policy: %w", err)
+	}
+	for _, line := range lines {
+		known := slices.ContainsFunc(Meanings(), func(m Meaning) bool { return string(m.Action) == line[1]+"."+line[2] })
+		if !known {
+			return nil, fmt.Errorf("the policy names the action %s.%s, which does not exist", line[1], line[2])
+		}
+		if !slices.Contains(Roles(), Role(line[0])) {
+			return nil, fmt.Errorf("the policy names the role %s, which does not exist", line[0])
+		}
+	}
+	return judge, nil
+}
+
+// Authorize is nil when the actor may do this in the tenant; the zero tenant is the installation
+// itself. Otherwise it is a fault: KindUnauthenticated for the zero actor, KindNotFound for a
+// tenant that is not the actor's, KindDenied for an action that none of the actor's roles has.
+func (e *Enforcer) Authorize(actor tenants.Actor, action Action, tenant tenants.TenantID) error {
+	roles := rolesOf(actor)
+	if len(roles) == 0 {
+		return fault.Unauthenticated("Authorization: expected a key")
+	}
+	operator := actor.KeyType == tenants.KeyTypePlatform
+	if !operator && !tenant.IsZero() && tenant != actor.Tenant {
+		return fault.NotFound("tenant")
+	}
+	// Only operators act on the installation itself, whatever the others may do in their tenant.
+	if operator || !tenant.IsZero() {
+		for _, role := range roles {
+			if e.allowed[role][action] {
+				return nil
+			}
+		}
+	}
+	return e.denied(actor, action)
+}
+
+// denied says what the actor is and, where that is all that lacks, how a guest is let in.
+func (e *Enforcer) denied(actor tenants.Actor, action Action) error {
+	canBeGuest := actor.KeyType == tenants.KeyTypePartner || actor.KeyType == tenants.KeyTypePublishable
+	if canBeGuest && actor.Session.IsZero() && e.allowed[RoleGuest][action] {
+		return fault.Denied("%s may do %s only for a guest: present the guest's session in the Holdfast-Session header", holder(actor.KeyType), action)
+	}
+	return fault.Denied("%s may not do %s", holder(actor.KeyType), action)
+}

@@ -1,0 +1,59 @@
+package policies
+
+import (
+	"strings"
+
+	"github.com/holdfast/holdfast/tenants"
+)
+
+// Role is a set of actions that the policy allows together.
+type Role string
+
+// The roles.
+const (
+	// RolePlatformOperator runs the installation, with a platform key. It acts in every tenant,
+	// for the few things that it may do there.
+	RolePlatformOperator Role = "platform-operator"
+	// RoleTenantOwner sets up and runs one tenant, with an admin key.
+	RoleTenantOwner Role = "tenant-owner"
+	// RolePartner sells through one channel, with a partner key.
+	RolePartner Role = "partner"
+	// RoleWidget is a publishable key: it shows what is for sale.
+	RoleWidget Role = "widget"
+	// RoleGuest is a person with a session, in addition to the role of the key.
+	RoleGuest Role = "guest"
+)
+
+// Roles are all roles, from the one that runs the installation to the one that buys.
+func Roles() []Role {
+	return []Role{RolePlatformOperator, RoleTenantOwner, RolePartner, RoleWidget, RoleGuest}
+}
+
+// rolesOf are what an actor's credentials give it.
+func rolesOf(actor tenants.Actor) []Role {
+	var roles []Role
+	switch actor.KeyType {
+	case tenants.KeyTypePlatform:
+		return []Role{RolePlatformOperator}
+	case tenants.KeyTypeAdmin:
+		return []Role{RoleTenantOwner}
+	case tenants.KeyTypePartner:
+		roles = []Role{RolePartner}
+	case tenants.KeyTypePublishable:
+		roles = []Role{RoleWidget}
+	default:
+		return nil
+	}
+	if !actor.Session.IsZero() {
+		roles = append(roles, RoleGuest)
+	}
+	return roles
+}
+
+// holder is what a refusal calls the caller.
+func holder(keyType tenants.KeyType) string {
+	if keyType == tenants.KeyTypeAdmin {
+		return "an admin key"
+	}
+	return "a " + strings.ToLower(string(keyType)) + " key"
+}
