@@ -123,7 +123,7 @@ func (s *Service) change(ctx context.Context, actor tenants.Actor, id HoldID, op
 	case errors.Is(err, request.ErrKeyReused):
 		return Hold{}, Refuse(RefusalRequestKeyReused, messageOf(RefusalRequestKeyReused))
 	case errors.Is(err, db.ErrContention):
-		return Hold{}, busy()
+		return Hold{}, Busy()
 	}
 	return hold, err
 }
@@ -223,6 +223,11 @@ func ReturnBookedTx[L Line](ctx context.Context, tx pgx.Tx, tenant tenants.Tenan
 		return err
 	}
 	return returned.apply(ctx, tx, at, unbook())
+}
+
+// ExpireTx ends a locked live hold whose deadline has passed for good, as the sweeper does.
+func ExpireTx(ctx context.Context, tx pgx.Tx, hold Hold, now time.Time) (Hold, error) {
+	return giveBack(ctx, tx, hold, transitionExpire(), now)
 }
 
 // giveBack ends a locked hold and returns all its units.

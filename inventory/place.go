@@ -73,15 +73,16 @@ func (s *Service) PlaceHold(ctx context.Context, actor tenants.Actor, input Plac
 		case errors.Is(err, request.ErrKeyReused):
 			return Hold{}, Refuse(RefusalRequestKeyReused, messageOf(RefusalRequestKeyReused))
 		case errors.Is(err, db.ErrContention):
-			return Hold{}, busy()
+			return Hold{}, Busy()
 		default:
 			return hold, err
 		}
 	}
-	return Hold{}, busy()
+	return Hold{}, Busy()
 }
 
-func busy() *Refusal {
+// Busy is the refusal of a request that lost to others too often; it may be tried again.
+func Busy() *Refusal {
 	return &Refusal{Code: RefusalBusy, Message: messageOf(RefusalBusy), RetryAfter: busyRetryAfter}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,6 +25,12 @@ func answer(status int, body string) http.HandlerFunc {
 	}
 }
 
+// awaitLeaving waits until the client gives up, which a server notices once it has read the body.
+func awaitLeaving(r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
+	<-r.Context().Done()
+}
+
 func refusal(status int, code string) http.HandlerFunc {
 	return answer(status, fmt.Sprintf(`{"error":{"code":%q,"message":"because"}}`, code))
 }
@@ -38,12 +45,12 @@ func TestEveryFailureIsUnknownUnlessTheProviderRefused(t *testing.T) {
 		// want is what the error of a charge wraps, besides being one; nil when it says nothing.
 		want error
 	}{
-		"silence until the timeout": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, context.DeadlineExceeded},
+		"silence until the timeout": {func(_ http.ResponseWriter, r *http.Request) { awaitLeaving(r) }, context.DeadlineExceeded},
 		"silence within the answer": {func(w http.ResponseWriter, r *http.Request) {
 			w.WriteHeader(http.StatusOK)
 			fmt.Fprint(w, goodCharge[:20])
 			_ = http.NewResponseController(w).Flush()
-			<-r.Context().Done()
+			awaitLeaving(r)
 		}, context.DeadlineExceeded},
 		"broken off before the answer": {func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }, nil},
 		"broken off within the answer": {func(w http.ResponseWriter, _ *http.Request) {
@@ -143,9 +150,7 @@ func checkUnknown(t *testing.T, gateway *sandbox.Gateway, want error) {
 	outcome, err := gateway.Charge(t.Context(), chargeRequest("pay_1", sandbox.TokenApprove))
 	check("charge", outcome == payments.Outcome{}, err, want)
 	refund, err := gateway.Refund(t.Context(), refundRequest("pay_1", "ch_1", 1))
-	if want != nil || err == nil || !strings.Contains(err.Error(), "answer about refund") {
-		check("refund", refund == payments.RefundOutcome{}, err, want)
-	}
+	check("refund", refund == payments.RefundOutcome{}, err, want)
 	// Of a lookup, no failure says anything about the charge.
 	if errors.Is(want, payments.ErrRejected) || errors.Is(want, payments.ErrKeyReused) {
 		want = nil

@@ -50,8 +50,9 @@ func verify(secrets []string, header string, body []byte, now time.Time) error {
 	if err != nil {
 		return fmt.Errorf("%w: the time is not a number", payments.ErrBadSignature)
 	}
-	if age := now.Sub(time.Unix(seconds, 0)); age > signatureTolerance || age < -signatureTolerance {
-		return fmt.Errorf("%w: signed %s ago, tolerated are %s", payments.ErrStaleSignature, age.Round(time.Second), signatureTolerance)
+	signed := time.Unix(seconds, 0).UTC()
+	if age := now.Sub(signed); age > signatureTolerance || age < -signatureTolerance {
+		return fmt.Errorf("%w: signed at %s, tolerated are %s", payments.ErrStaleSignature, signed.Format(time.RFC3339), signatureTolerance)
 	}
 	return nil
 }

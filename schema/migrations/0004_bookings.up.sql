@@ -1,5 +1,17 @@
 -- The confirmed sale, and the events that tell others of it.
 
+-- What the buyer said at checkout; the booking takes it over when the payment has succeeded.
+CREATE TABLE IF NOT EXISTS checkouts (
+    tenant_id         uuid NOT NULL,
+    region            text NOT NULL,
+    hold_id           uuid NOT NULL,
+    contact_name      text NOT NULL,
+    contact_email     text NOT NULL,
+    partner_reference text NOT NULL,
+    CONSTRAINT checkouts_pkey PRIMARY KEY (tenant_id, region, hold_id),
+    CONSTRAINT checkouts_hold FOREIGN KEY (tenant_id, region, hold_id) REFERENCES holds (tenant_id, region, id)
+);
+
 CREATE TABLE IF NOT EXISTS bookings (
     tenant_id         uuid        NOT NULL,
     region            text        NOT NULL,

@@ -1,0 +1,148 @@
+package bookings
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfast/holdfast/bookings/internal/dbsqlc"
+	"github.com/holdfast/holdfast/internal/ids"
+	"github.com/holdfast/holdfast/internal/money"
+	"github.com/holdfast/holdfast/inventory"
+	"github.com/holdfast/holdfast/tenants"
+)
+
+// BookingKind is a confirmed sale.
+type BookingKind struct{}
+
+// Prefix of a booking's public id.
+func (BookingKind) Prefix() string { return "book" }
+
+// BookingID names a booking; it carries the region of its stock.
+type BookingID = ids.ID[BookingKind]
+
+// State says whether anything of a booking still stands.
+type State string
+
+// The states of a booking.
+const (
+	StateBooked State = "BOOKED"
+	// StateCancelled: every line was cancelled.
+	StateCancelled State = "CANCELLED"
+)
+
+// LineState is where one line of a booking stands.
+type LineState string
+
+// The states of a line.
+const (
+	LineStateBooked    LineState = "BOOKED"
+	LineStateCancelled LineState = "CANCELLED"
+	LineStateNoShow    LineState = "NO_SHOW"
+	LineStateWalked    LineState = "WALKED"
+)
+
+// Contact is who the booking is for.
+type Contact struct {
+	Name  string
+	Email string
+}
+
+// Booking is the confirmed sale of a hold.
+type Booking struct {
+	ID      BookingID
+	Hold    inventory.HoldID
+	Tenant  tenants.TenantID
+	Channel tenants.ChannelID
+	Buyer   tenants.Buyer
+	// Reference is the short code that people read to each other.
+	Reference string
+	// PartnerReference is the seller's own.
+	PartnerReference string
+	Contact          Contact
+	State            State
+	Total            money.Amount
+	// Version grows by one with each change; every event carries it.
+	Version  int64
+	BookedAt time.Time
+	Lines    []Line
+}
+
+// Line is one unit row of a booking.
+type Line struct {
+	inventory.HoldLine
+	State LineState
+}
+
+// Cursor is where a page of bookings ended; pages run from the newest.
+type Cursor struct {
+	BookedAt time.Time
+	ID       uuid.UUID
+}
+
+// withLines reads the lines of several bookings of one tenant and region.
+func withLines(ctx context.Context, q dbsqlc.DBTX, bookings []Booking) error {
+	if len(bookings) == 0 {
+		return nil
+	}
+	wanted := make([]uuid.UUID, len(bookings))
+	at := make(map[uuid.UUID]*Booking, len(bookings))
+	for i := range bookings {
+		wanted[i] = bookings[i].ID.UUID
+		at[bookings[i].ID.UUID] = &bookings[i]
+	}
+	region := bookings[0].ID.Region
+	rows, err := dbsqlc.New(q).BookingLines(ctx, dbsqlc.BookingLinesParams{
+		TenantID: bookings[0].Tenant.UUID, Region: string(region), BookingIds: wanted,
+	})
+	if err != nil {
+		return fmt.Errorf("read booking lines: %w", err)
+	}
+	for _, row := range rows {
+		booking := at[row.BookingID]
+		booking.Lines = append(booking.Lines, lineOf(region, booking.Total.Currency, row))
+	}
+	return nil
+}
+
+func bookingOf(tenant tenants.TenantID, row dbsqlc.BookingGetRow) Booking {
+	region := ids.Region(row.Region)
+	return Booking{
+		ID: BookingID{Region: region, UUID: row.ID}, Hold: inventory.HoldID{Region: region, UUID: row.HoldID}, Tenant: tenant,
+		Channel: tenants.ChannelID{UUID: row.ChannelID}, Buyer: tenants.Buyer{Kind: tenants.BuyerKind(row.BuyerKind), ID: row.BuyerID},
+		Reference: row.Reference, PartnerReference: row.PartnerReference,
+		Contact: Contact{Name: row.ContactName, Email: row.ContactEmail}, State: State(row.State),
+		Total: money.Amount{Minor: row.TotalMinor, Currency: money.Currency(row.Currency)}, Version: row.Version, BookedAt: row.BookedAt,
+	}
+}
+
+func lineOf(region ids.Region, currency money.Currency, row dbsqlc.BookingLinesRow) Line {
+	line := Line{State: LineState(row.State), HoldLine: inventory.HoldLine{
+		Ordinal: row.Ordinal, Item: row.Item, Kind: inventory.LineKind(row.Kind), Bucket: row.Bucket, Quantity: row.Quantity,
+		Amount: money.Amount{Minor: row.AmountMinor, Currency: currency},
+	}}
+	if row.ShowID != nil {
+		line.Show = inventory.ShowID{Region: region, UUID: *row.ShowID}
+	}
+	if row.SeatID != nil {
+		line.Seat = inventory.SeatID{Region: region, UUID: *row.SeatID}
+	}
+	if row.PoolID != nil {
+		line.Pool = inventory.PoolID{Region: region, UUID: *row.PoolID}
+	}
+	if row.Shard != nil {
+		line.Shard = *row.Shard
+	}
+	if row.PropertyID != nil {
+		line.Property = tenants.PropertyID{Region: region, UUID: *row.PropertyID}
+	}
+	if row.RoomTypeID != nil {
+		line.RoomType = inventory.RoomTypeID{Region: region, UUID: *row.RoomTypeID}
+	}
+	if row.Night != nil {
+		line.Night = *row.Night
+	}
+	return line
+}

@@ -1,0 +1,249 @@
+package bookings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast/holdfast/bookings/internal/dbsqlc"
+	"github.com/holdfast/holdfast/internal/db"
+	"github.com/holdfast/holdfast/inventory"
+	"github.com/holdfast/holdfast/payments"
+)
+
+// notReceivedAfter is how long a provider may know nothing of a submitted charge before it is taken
+// as never received. A success that appears even later is still recorded and refunded.
+const notReceivedAfter = 15 * time.Minute
+
+// errMismatch says that a provider's evidence is not about this attempt: another account or
+// currency. Nothing is changed by it.
+var errMismatch = errors.New("the provider's account or currency is not the attempt's")
+
+// DriveCharge brings an attempt one step further: it submits it, or asks the provider what became
+// of it, and applies the answer. It may run twice and in several processes at once: the provider
+// knows the attempt by its key, and applying repeats its precondition.
+func (s *Service) DriveCharge(ctx context.Context, at payments.Located[payments.AttemptID]) error {
+	attempt, fresh, err := s.submit(ctx, at)
+	if err != nil || !attempt.State.Open() {
+		return err
+	}
+	s.config.AfterStep("submit")
+	gateway, ok := s.gateways[attempt.Provider]
+	if !ok {
+		return fmt.Errorf("drive payment %s: provider %q is not configured", attempt.ID, attempt.Provider)
+	}
+	outcome, err := s.ask(ctx, gateway, attempt, fresh)
+	s.config.AfterStep("charge")
+	if err != nil {
+		s.config.Logger.InfoContext(ctx, "the payment provider gave no definite answer", "attempt", attempt.ID.String(), "error", err)
+	}
+	return s.apply(ctx, at, outcome)
+}
+
+// submit marks a CREATED attempt as being sent, before it is sent, and says whether this is the
+// first time.
+func (s *Service) submit(ctx context.Context, at payments.Located[payments.AttemptID]) (attempt payments.Attempt, fresh bool, err error) {
+	type submitted struct {
+		attempt payments.Attempt
+		fresh   bool
+	}
+	result, err := db.Replayable(ctx, s.db, "bookings.SubmitCharge", func(ctx context.Context, tx pgx.Tx) (submitted, error) {
+		attempt, err := payments.Lock(ctx, tx, at.Tenant, at.ID)
+		if err != nil || attempt.State != payments.AttemptStateCreated {
+			return submitted{attempt: attempt}, err
+		}
+		now, err := inventory.Now(ctx, tx)
+		if err != nil {
+			return submitted{}, err
+		}
+		if err := payments.SubmitTx(ctx, tx, attempt, now); err != nil {
+			return submitted{}, err
+		}
+		attempt.State = payments.AttemptStateSubmitted
+		return submitted{attempt: attempt, fresh: true}, nil
+	})
+	return result.attempt, result.fresh, err
+}
+
+// ask calls the provider with no transaction open. A first submission charges. Later ones look the
+// charge up first, and send it again under the same key only when the provider has not seen it
+// while the hold can still be bought.
+func (s *Service) ask(ctx context.Context, gateway payments.Gateway, attempt payments.Attempt, fresh bool) (payments.Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.CallTimeout)
+	defer cancel()
+	if !fresh {
+		outcome, err := gateway.LookUp(ctx, attempt.Account, attempt.ID.String())
+		if outcome.State != payments.OutcomeStateNotFound {
+			return outcome, err
+		}
+		hold, now, err := s.holdOf(ctx, attempt)
+		switch {
+		case err != nil:
+			return payments.Outcome{}, err
+		case hold.State != inventory.HoldStateProcessing || !now.Before(hold.Deadline):
+			if attempt.SubmittedAt != nil && now.Sub(*attempt.SubmittedAt) < notReceivedAfter {
+				return payments.Outcome{}, errors.New("the provider has not seen the charge, which may still be on its way")
+			}
+			return payments.Outcome{State: payments.OutcomeStateDeclined, DeclineCode: "not_received"}, nil
+		}
+	}
+	outcome, err := gateway.Charge(ctx, payments.ChargeRequest{
+		Account: attempt.Account, Key: attempt.ID.String(), Reference: attempt.Reference(), Amount: attempt.Amount,
+		MethodToken: attempt.MethodToken, Description: "Booking",
+	})
+	if errors.Is(err, payments.ErrRejected) && fresh {
+		// Nothing was sent under this key before, and this call moved no money.
+		return payments.Outcome{State: payments.OutcomeStateDeclined, DeclineCode: "rejected"}, nil
+	}
+	return outcome, err
+}
+
+func (s *Service) holdOf(ctx context.Context, attempt payments.Attempt) (inventory.Hold, time.Time, error) {
+	hold, err := inventory.GetHold(ctx, s.db.Pool(), attempt.Tenant, inventory.HoldID{Region: attempt.ID.Region, UUID: attempt.Hold})
+	if err != nil {
+		return inventory.Hold{}, time.Time{}, err
+	}
+	now, err := inventory.Now(ctx, s.db.Pool())
+	return hold, now, err
+}
+
+// apply records what is known of an attempt, in a transaction of its own.
+func (s *Service) apply(ctx context.Context, at payments.Located[payments.AttemptID], outcome payments.Outcome) error {
+	_, err := db.Replayable(ctx, s.db, "bookings.ApplyPayment", func(ctx context.Context, tx pgx.Tx) (payments.EventResult, error) {
+		return s.applyTx(ctx, tx, at, outcome)
+	})
+	s.config.AfterStep("apply")
+	if !errors.Is(err, errMismatch) {
+		return err
+	}
+	s.config.Logger.ErrorContext(ctx, "a provider's answer does not fit its payment; a person has to look", "attempt", at.ID.String())
+	return s.apply(ctx, at, payments.Outcome{State: payments.OutcomeStateUnknown})
+}
+
+// applyTx is the decision about a payment's outcome: under the locks of the hold and the attempt,
+// in this order, by the clock read after them.
+func (s *Service) applyTx(ctx context.Context, tx pgx.Tx, at payments.Located[payments.AttemptID], outcome payments.Outcome) (payments.EventResult, error) {
+	// The hold's id never changes, so it may be read before the hold is locked.
+	attempt, err := payments.Get(ctx, tx, at.Tenant, at.ID)
+	if err != nil {
+		return "", err
+	}
+	hold, err := inventory.LockHold(ctx, tx, at.Tenant, inventory.HoldID{Region: at.ID.Region, UUID: attempt.Hold})
+	if err != nil {
+		return "", err
+	}
+	if attempt, err = payments.Lock(ctx, tx, at.Tenant, at.ID); err != nil {
+		return "", err
+	}
+	now, err := inventory.Now(ctx, tx)
+	if err != nil {
+		return "", err
+	}
+	if attempt.State == payments.AttemptStateSucceeded {
+		return payments.EventAlreadyKnown, nil
+	}
+	switch outcome.State {
+	case payments.OutcomeStateApproved:
+		return s.succeedTx(ctx, tx, hold, attempt, outcome, now)
+	case payments.OutcomeStateDeclined:
+		return s.declineTx(ctx, tx, hold, attempt, outcome.DeclineCode, now)
+	case payments.OutcomeStateUnknown, payments.OutcomeStatePending, payments.OutcomeStateNotFound:
+	}
+	if !attempt.State.Open() {
+		return payments.EventAlreadyKnown, nil
+	}
+	return payments.EventApplied, payments.CheckLaterTx(ctx, tx, attempt, now)
+}
+
+// succeedTx sells the hold to its payer when it may still be sold, and otherwise keeps the success
+// as orphaned and requests its one refund. A newer owner is never displaced.
+func (s *Service) succeedTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, attempt payments.Attempt, outcome payments.Outcome, now time.Time) (payments.EventResult, error) {
+	if outcome.Account != attempt.Account || outcome.Captured.Currency != attempt.Amount.Currency {
+		return payments.EventMismatch, errMismatch
+	}
+	if hold.Confirmable(now) && outcome.Captured == attempt.Amount {
+		if _, err := payments.SucceedTx(ctx, tx, attempt, payments.DispositionApplied, outcome, now); err != nil {
+			return "", err
+		}
+		return payments.EventApplied, s.confirmTx(ctx, tx, hold, now)
+	}
+	attempt, err := payments.SucceedTx(ctx, tx, attempt, payments.DispositionOrphaned, outcome, now)
+	if err != nil {
+		return "", err
+	}
+	// Under policy REFUND the hold is invalid from its deadline; nobody has to wait for its reaping.
+	if hold.State == inventory.HoldStateProcessing && !hold.Confirmable(now) {
+		if _, err := inventory.ExpireTx(ctx, tx, hold, now); err != nil {
+			return "", err
+		}
+	}
+	if attempt.Captured.Minor == 0 {
+		return payments.EventApplied, nil
+	}
+	return payments.EventApplied, s.requestRefundTx(ctx, tx, attempt, "orphan", "the units were no longer available", attempt.Captured, now, now)
+}
+
+func (s *Service) declineTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, attempt payments.Attempt, code string, now time.Time) (payments.EventResult, error) {
+	if !attempt.State.Open() {
+		return payments.EventAlreadyKnown, nil
+	}
+	if err := payments.DeclineTx(ctx, tx, attempt, code, now); err != nil {
+		return "", err
+	}
+	// A hold is PROCESSING for its one open attempt, which this was.
+	if hold.State != inventory.HoldStateProcessing {
+		return payments.EventApplied, nil
+	}
+	_, err := inventory.DeclineTx(ctx, tx, hold, now)
+	return payments.EventApplied, err
+}
+
+// confirmTx turns a locked hold into a booking.
+func (s *Service) confirmTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, now time.Time) error {
+	hold, err := inventory.ConfirmTx(ctx, tx, hold, now)
+	if err != nil {
+		return err
+	}
+	queries := dbsqlc.New(tx)
+	said, err := queries.CheckoutGet(ctx, dbsqlc.CheckoutGetParams{TenantID: hold.Tenant.UUID, Region: string(hold.ID.Region), HoldID: hold.ID.UUID})
+	if err != nil {
+		return fmt.Errorf("read the checkout of hold %s: %w", hold.ID, err)
+	}
+	id := BookingID{Region: hold.ID.Region, UUID: uuid.New()}
+	if err := queries.BookingInsert(ctx, dbsqlc.BookingInsertParams{
+		TenantID: hold.Tenant.UUID, Region: string(id.Region), ID: id.UUID, HoldID: hold.ID.UUID, ChannelID: hold.Channel.UUID,
+		BuyerKind: string(hold.Buyer.Kind), BuyerID: hold.Buyer.ID, Reference: referenceOf(id), PartnerReference: said.PartnerReference,
+		ContactName: said.ContactName, ContactEmail: said.ContactEmail, TotalMinor: hold.Total.Minor, Currency: string(hold.Total.Currency), BookedAt: now,
+	}); err != nil {
+		return fmt.Errorf("store the booking of hold %s: %w", hold.ID, err)
+	}
+	n, err := queries.BookingLinesInsert(ctx, dbsqlc.BookingLinesInsertParams{
+		BookingID: id.UUID, TenantID: hold.Tenant.UUID, Region: string(id.Region), HoldID: hold.ID.UUID,
+	})
+	if err != nil {
+		return fmt.Errorf("store the booking's lines: %w", err)
+	}
+	if n != int64(len(hold.Lines)) {
+		return fmt.Errorf("store the booking's lines: %d of %d", n, len(hold.Lines))
+	}
+	return s.emitTx(ctx, tx, hold.Tenant, id.Region, "booking", id.UUID, 1, "booking.confirmed", now)
+}
+
+// referenceOf is the code that people read to each other: the last twelve characters of the id, in
+// capitals. Its uniqueness is a constraint; a booking that meets a taken one is made again with
+// another id.
+func referenceOf(id BookingID) string {
+	text := id.String()
+	const length = 12
+	reference := []byte(text[len(text)-length:])
+	for i, c := range reference {
+		if c >= 'a' && c <= 'z' {
+			reference[i] = c - 'a' + 'A'
+		}
+	}
+	return string(reference)
+}

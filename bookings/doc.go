@@ -1,0 +1,17 @@
+// Package bookings owns the sale: the hold -> pay -> confirm saga, the bookings it ends in, their
+// cancellation, and the events that tell others. It is the one place where stock and money meet in
+// a transaction: it joins inventory's and payments' functions that end in Tx.
+//
+// The saga's truth is the rows of the hold and the attempt; jobs and webhooks only drive it:
+//
+//	checkout  hold ACTIVE -> PROCESSING, attempt CREATED        one transaction
+//	submit    attempt CREATED -> SUBMITTED                      one transaction
+//	charge    the provider is called, no transaction is open
+//	apply     success: hold -> CONFIRMED, booking, APPLIED      one transaction
+//	          success, units gone or too late: ORPHANED, refund requested
+//	          declined: attempt DECLINED, hold released or kept
+//	          unknown: attempt UNKNOWN, asked again later; nothing is released
+//
+// Every step may run twice and in any process: it repeats its precondition and changes nothing the
+// second time.
+package bookings

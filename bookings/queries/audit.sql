@@ -1,0 +1,169 @@
+-- name: AuditSeatOwners :many
+-- A seat in two live lines has two owners.
+SELECT l.tenant_id, l.region, l.show_id, l.seat_id, count(*) AS owners
+FROM (
+    SELECT hl.tenant_id, hl.region, hl.show_id, hl.seat_id
+    FROM hold_lines hl
+    JOIN holds h ON h.tenant_id = hl.tenant_id AND h.region = hl.region AND h.id = hl.hold_id
+    WHERE hl.kind = 'SEAT' AND h.state IN ('ACTIVE', 'PROCESSING')
+    UNION ALL
+    SELECT bl.tenant_id, bl.region, bl.show_id, bl.seat_id
+    FROM booking_lines bl
+    WHERE bl.kind = 'SEAT' AND bl.state <> 'CANCELLED') AS l
+WHERE @every_tenant::boolean OR l.tenant_id = @tenant_id::uuid
+GROUP BY l.tenant_id, l.region, l.show_id, l.seat_id
+HAVING count(*) > 1;
+
+-- name: AuditHoldsOwnSeats :many
+-- A live hold that does not own a seat of its own lines.
+SELECT h.tenant_id, h.region, h.id, l.seat_id
+FROM holds h
+JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id AND l.kind = 'SEAT'
+LEFT JOIN show_seats s ON s.tenant_id = l.tenant_id AND s.region = l.region AND s.show_id = l.show_id AND s.seat_id = l.seat_id
+WHERE h.state IN ('ACTIVE', 'PROCESSING') AND (@every_tenant::boolean OR h.tenant_id = @tenant_id::uuid)
+    AND (s.seat_id IS NULL OR s.state <> 'HELD' OR s.hold_id <> h.id OR s.claimable_at <> h.claimable_at);
+
+-- name: AuditBookingsOwnSeats :many
+-- A booked line whose seat is not booked for it.
+SELECT b.tenant_id, b.region, b.id, l.seat_id
+FROM bookings b
+JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.kind = 'SEAT' AND l.state <> 'CANCELLED'
+LEFT JOIN show_seats s ON s.tenant_id = l.tenant_id AND s.region = l.region AND s.show_id = l.show_id AND s.seat_id = l.seat_id
+WHERE (@every_tenant::boolean OR b.tenant_id = @tenant_id::uuid)
+    AND (s.seat_id IS NULL OR s.state <> 'BOOKED' OR s.hold_id <> b.hold_id);
+
+-- name: AuditSeatsHaveLines :many
+-- A seat that is taken although no live line names it.
+SELECT s.tenant_id, s.region, s.show_id, s.seat_id
+FROM show_seats s
+WHERE s.state <> 'AVAILABLE' AND (@every_tenant::boolean OR s.tenant_id = @tenant_id::uuid)
+    AND NOT EXISTS (
+        SELECT 1
+        FROM hold_lines l
+        JOIN holds h ON h.tenant_id = l.tenant_id AND h.region = l.region AND h.id = l.hold_id
+        WHERE l.tenant_id = s.tenant_id AND l.region = s.region AND l.hold_id = s.hold_id AND l.seat_id = s.seat_id
+            AND l.show_id = s.show_id
+            AND ((s.state = 'HELD' AND h.state IN ('ACTIVE', 'PROCESSING')) OR (s.state = 'BOOKED' AND h.state = 'CONFIRMED')));
+
+-- name: AuditPoolCounters :many
+SELECT c.tenant_id, c.region, c.pool_id, c.shard, c.held, c.booked, COALESCE(l.held, 0)::bigint AS lines_held, COALESCE(l.booked, 0)::bigint AS lines_booked
+FROM pool_counters c
+LEFT JOIN (
+    SELECT u.tenant_id, u.region, u.pool_id, u.bucket, u.shard, sum(u.held)::bigint AS held, sum(u.booked)::bigint AS booked
+    FROM (
+        SELECT hl.tenant_id, hl.region, hl.pool_id, hl.bucket, hl.shard, hl.quantity AS held, 0::bigint AS booked
+        FROM hold_lines hl
+        JOIN holds h ON h.tenant_id = hl.tenant_id AND h.region = hl.region AND h.id = hl.hold_id
+        WHERE hl.kind = 'POOL' AND h.state IN ('ACTIVE', 'PROCESSING')
+        UNION ALL
+        SELECT bl.tenant_id, bl.region, bl.pool_id, bl.bucket, bl.shard, 0::bigint AS held, bl.quantity AS booked
+        FROM booking_lines bl
+        WHERE bl.kind = 'POOL' AND bl.state <> 'CANCELLED') AS u
+    GROUP BY u.tenant_id, u.region, u.pool_id, u.bucket, u.shard) AS l
+    ON l.tenant_id = c.tenant_id AND l.region = c.region AND l.pool_id = c.pool_id AND l.bucket = c.bucket AND l.shard = c.shard
+WHERE (@every_tenant::boolean OR c.tenant_id = @tenant_id::uuid)
+    AND (c.held <> COALESCE(l.held, 0) OR c.booked <> COALESCE(l.booked, 0));
+
+-- name: AuditNightCounters :many
+SELECT c.tenant_id, c.region, c.room_type_id, c.night, c.held, c.booked, COALESCE(l.held, 0)::bigint AS lines_held, COALESCE(l.booked, 0)::bigint AS lines_booked
+FROM night_counters c
+LEFT JOIN (
+    SELECT u.tenant_id, u.region, u.room_type_id, u.bucket, u.night, sum(u.held)::bigint AS held, sum(u.booked)::bigint AS booked
+    FROM (
+        SELECT hl.tenant_id, hl.region, hl.room_type_id, hl.bucket, hl.night, hl.quantity AS held, 0::bigint AS booked
+        FROM hold_lines hl
+        JOIN holds h ON h.tenant_id = hl.tenant_id AND h.region = hl.region AND h.id = hl.hold_id
+        WHERE hl.kind = 'NIGHT' AND h.state IN ('ACTIVE', 'PROCESSING')
+        UNION ALL
+        SELECT bl.tenant_id, bl.region, bl.room_type_id, bl.bucket, bl.night, 0::bigint AS held, bl.quantity AS booked
+        FROM booking_lines bl
+        WHERE bl.kind = 'NIGHT' AND bl.state <> 'CANCELLED') AS u
+    GROUP BY u.tenant_id, u.region, u.room_type_id, u.bucket, u.night) AS l
+    ON l.tenant_id = c.tenant_id AND l.region = c.region AND l.room_type_id = c.room_type_id AND l.bucket = c.bucket AND l.night = c.night
+WHERE (@every_tenant::boolean OR c.tenant_id = @tenant_id::uuid)
+    AND (c.held <> COALESCE(l.held, 0) OR c.booked <> COALESCE(l.booked, 0));
+
+-- name: AuditHouseCounters :many
+SELECT c.tenant_id, c.region, c.property_id, c.night, c.held, c.booked, COALESCE(n.held, 0)::bigint AS lines_held, COALESCE(n.booked, 0)::bigint AS lines_booked
+FROM house_counters c
+LEFT JOIN (
+    SELECT r.tenant_id, r.region, r.property_id, k.night, sum(k.held)::bigint AS held, sum(k.booked)::bigint AS booked
+    FROM night_counters k
+    JOIN room_types r ON r.tenant_id = k.tenant_id AND r.region = k.region AND r.id = k.room_type_id
+    GROUP BY r.tenant_id, r.region, r.property_id, k.night) AS n
+    ON n.tenant_id = c.tenant_id AND n.region = c.region AND n.property_id = c.property_id AND n.night = c.night
+WHERE (@every_tenant::boolean OR c.tenant_id = @tenant_id::uuid)
+    AND (c.held <> COALESCE(n.held, 0) OR c.booked <> COALESCE(n.booked, 0));
+
+-- name: AuditCeilings :many
+SELECT 'pool' AS kind, tenant_id, region, pool_id AS id, NULL::date AS night
+FROM pool_counters
+WHERE (held + booked > ceiling OR held < 0 OR booked < 0 OR (ceiling > sell_limit AND ceiling <> held + booked)) AND (@every_tenant::boolean OR tenant_id = @tenant_id::uuid)
+UNION ALL
+SELECT 'night' AS kind, tenant_id, region, room_type_id AS id, night
+FROM night_counters
+WHERE (held + booked > ceiling OR held < 0 OR booked < 0 OR (ceiling > sell_limit AND ceiling <> held + booked)) AND (@every_tenant::boolean OR tenant_id = @tenant_id::uuid)
+UNION ALL
+SELECT 'house' AS kind, tenant_id, region, property_id AS id, night
+FROM house_counters
+WHERE (held + booked > ceiling OR held < 0 OR booked < 0 OR (ceiling > sell_limit AND ceiling <> held + booked)) AND (@every_tenant::boolean OR tenant_id = @tenant_id::uuid);
+
+-- name: AuditLinesHaveCounters :many
+-- Counted lines of live holds and of bookings whose counter row does not exist.
+SELECT u.tenant_id, u.region, u.owner_id, u.kind, u.unit_id, u.night
+FROM (
+    SELECT hl.tenant_id, hl.region, hl.hold_id AS owner_id, hl.kind, COALESCE(hl.pool_id, hl.room_type_id) AS unit_id, hl.pool_id, hl.room_type_id, hl.bucket, hl.shard, hl.night
+    FROM hold_lines hl
+    JOIN holds h ON h.tenant_id = hl.tenant_id AND h.region = hl.region AND h.id = hl.hold_id
+    WHERE hl.kind <> 'SEAT' AND h.state IN ('ACTIVE', 'PROCESSING')
+    UNION ALL
+    SELECT bl.tenant_id, bl.region, bl.booking_id AS owner_id, bl.kind, COALESCE(bl.pool_id, bl.room_type_id) AS unit_id, bl.pool_id, bl.room_type_id, bl.bucket, bl.shard, bl.night
+    FROM booking_lines bl
+    WHERE bl.kind <> 'SEAT' AND bl.state <> 'CANCELLED') AS u
+LEFT JOIN pool_counters p ON p.tenant_id = u.tenant_id AND p.region = u.region AND p.pool_id = u.pool_id AND p.bucket = u.bucket AND p.shard = u.shard
+LEFT JOIN night_counters n ON n.tenant_id = u.tenant_id AND n.region = u.region AND n.room_type_id = u.room_type_id AND n.bucket = u.bucket AND n.night = u.night
+WHERE (@every_tenant::boolean OR u.tenant_id = @tenant_id::uuid)
+    AND ((u.kind = 'POOL' AND p.pool_id IS NULL) OR (u.kind = 'NIGHT' AND n.room_type_id IS NULL));
+
+-- name: AuditCapturedPayments :many
+-- A captured payment that bought no booking and is not being refunded whole.
+SELECT a.tenant_id, a.region, a.id
+FROM payment_attempts a
+LEFT JOIN bookings b ON b.tenant_id = a.tenant_id AND b.region = a.region AND b.hold_id = a.hold_id
+WHERE a.state = 'SUCCEEDED' AND (@every_tenant::boolean OR a.tenant_id = @tenant_id::uuid)
+    AND ((a.disposition = 'APPLIED' AND b.id IS NULL) OR (a.disposition = 'ORPHANED' AND a.refunded_minor <> a.captured_minor));
+
+-- name: AuditRefundSums :many
+-- What an attempt counts as refunded is the sum of its refunds that have not failed.
+SELECT a.tenant_id, a.region, a.id
+FROM payment_attempts a
+LEFT JOIN (
+    SELECT r.tenant_id, r.region, r.attempt_id, sum(r.amount_minor)::bigint AS amount_minor
+    FROM refunds r
+    WHERE r.state <> 'FAILED'
+    GROUP BY r.tenant_id, r.region, r.attempt_id) AS s
+    ON s.tenant_id = a.tenant_id AND s.region = a.region AND s.attempt_id = a.id
+WHERE (@every_tenant::boolean OR a.tenant_id = @tenant_id::uuid)
+    AND (a.refunded_minor <> COALESCE(s.amount_minor, 0) OR a.refunded_minor > a.captured_minor);
+
+-- name: AuditBookingsMatchHolds :many
+-- A confirmed hold has one booking with all its lines and its price; a booking has a confirmed hold.
+SELECT h.tenant_id, h.region, h.id
+FROM holds h
+LEFT JOIN bookings b ON b.tenant_id = h.tenant_id AND b.region = h.region AND b.hold_id = h.id
+LEFT JOIN (
+    SELECT bl.tenant_id, bl.region, bl.booking_id, count(*) AS lines, sum(bl.amount_minor)::bigint AS amount_minor
+    FROM booking_lines bl
+    GROUP BY bl.tenant_id, bl.region, bl.booking_id) AS s
+    ON s.tenant_id = b.tenant_id AND s.region = b.region AND s.booking_id = b.id
+WHERE (@every_tenant::boolean OR h.tenant_id = @tenant_id::uuid)
+    AND ((h.state = 'CONFIRMED') <> (b.id IS NOT NULL)
+        OR (b.id IS NOT NULL AND (b.total_minor <> h.total_minor OR s.amount_minor <> b.total_minor)));
+
+-- name: AuditPaidBookings :many
+-- A booking with a price was paid: exactly one attempt of its hold is applied.
+SELECT b.tenant_id, b.region, b.id
+FROM bookings b
+LEFT JOIN payment_attempts a ON a.tenant_id = b.tenant_id AND a.region = b.region AND a.hold_id = b.hold_id AND a.disposition = 'APPLIED'
+WHERE b.total_minor > 0 AND (@every_tenant::boolean OR b.tenant_id = @tenant_id::uuid)
+    AND (a.id IS NULL OR a.captured_minor <> b.total_minor);

@@ -1,0 +1,96 @@
+-- name: CheckoutSet :exec
+INSERT INTO checkouts (tenant_id, region, hold_id, contact_name, contact_email, partner_reference)
+VALUES (@tenant_id, @region, @hold_id, @contact_name, @contact_email, @partner_reference)
+ON CONFLICT (tenant_id, region, hold_id) DO UPDATE
+SET contact_name = excluded.contact_name, contact_email = excluded.contact_email, partner_reference = excluded.partner_reference;
+
+-- name: CheckoutGet :one
+SELECT contact_name, contact_email, partner_reference
+FROM checkouts
+WHERE tenant_id = @tenant_id AND region = @region AND hold_id = @hold_id;
+
+-- name: BookingInsert :exec
+INSERT INTO bookings (tenant_id, region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference,
+    contact_name, contact_email, state, total_minor, currency, booked_at)
+VALUES (@tenant_id, @region, @id, @hold_id, @channel_id, @buyer_kind, @buyer_id, @reference, @partner_reference,
+    @contact_name, @contact_email, 'BOOKED', @total_minor, @currency, @booked_at);
+
+-- name: BookingLinesInsert :execrows
+-- The hold's lines become the booking's, in one statement.
+INSERT INTO booking_lines (tenant_id, region, booking_id, ordinal, item, kind, show_id, seat_id, pool_id, shard,
+    property_id, room_type_id, night, bucket, quantity, amount_minor, state)
+SELECT l.tenant_id, l.region, @booking_id::uuid, l.ordinal, l.item, l.kind, l.show_id, l.seat_id, l.pool_id, l.shard,
+    l.property_id, l.room_type_id, l.night, l.bucket, l.quantity, l.amount_minor, 'BOOKED'
+FROM hold_lines l
+WHERE l.tenant_id = @tenant_id AND l.region = @region AND l.hold_id = @hold_id;
+
+-- name: BookingGet :one
+SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
+    state, total_minor, currency, version, booked_at
+FROM bookings
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
+
+-- name: BookingByHold :one
+SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
+    state, total_minor, currency, version, booked_at
+FROM bookings
+WHERE tenant_id = @tenant_id AND region = @region AND hold_id = @hold_id;
+
+-- name: BookingLock :one
+SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
+    state, total_minor, currency, version, booked_at
+FROM bookings
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id
+FOR UPDATE;
+
+-- name: BookingsPage :many
+SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
+    state, total_minor, currency, version, booked_at
+FROM bookings
+WHERE tenant_id = @tenant_id AND region = @region
+    AND (booked_at < @before::timestamptz OR (booked_at = @before::timestamptz AND id < @before_id::uuid))
+    AND (NOT @one_channel::boolean OR channel_id = @channel_id::uuid)
+ORDER BY booked_at DESC, id DESC
+LIMIT @max_rows;
+
+-- name: BookingsOfBuyerPage :many
+SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
+    state, total_minor, currency, version, booked_at
+FROM bookings
+WHERE tenant_id = @tenant_id AND region = @region AND buyer_id = @buyer_id AND buyer_kind = @buyer_kind
+    AND (booked_at < @before::timestamptz OR (booked_at = @before::timestamptz AND id < @before_id::uuid))
+ORDER BY booked_at DESC, id DESC
+LIMIT @max_rows;
+
+-- name: BookingLines :many
+SELECT booking_id, ordinal, item, kind, show_id, seat_id, pool_id, shard, property_id, room_type_id, night, bucket,
+    quantity, amount_minor, state
+FROM booking_lines
+WHERE tenant_id = @tenant_id AND region = @region AND booking_id = ANY(@booking_ids::uuid[])
+ORDER BY booking_id, ordinal;
+
+-- name: BookingLinesMove :execrows
+UPDATE booking_lines
+SET state = @to_state
+WHERE tenant_id = @tenant_id AND region = @region AND booking_id = @booking_id AND ordinal = ANY(@ordinals::bigint[])
+    AND state = ANY(@from_states::text[]);
+
+-- name: BookingTouch :execrows
+UPDATE bookings
+SET state = @state, version = version + 1
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND version = @version;
+
+-- name: EventInsert :exec
+INSERT INTO outbox_events (tenant_id, region, id, entity_kind, entity_id, version, type, occurred_at)
+VALUES (@tenant_id, @region, @id, @entity_kind, @entity_id, @version, @type, @occurred_at);
+
+-- name: TenantPayments :one
+SELECT payment_provider, payment_account
+FROM tenants
+WHERE id = @tenant_id;
+
+-- name: SellingPlaces :many
+SELECT tenant_id, region FROM properties
+UNION
+SELECT tenant_id, region FROM venues
+ORDER BY tenant_id, region;
