@@ -16,7 +16,7 @@ import (
 const (
 	// compactAbove is how many outdated lines a journal may carry, beside as many as it has live
 	// ones, before it is rewritten.
-	compactAbove = 10_000
+	compactAbove = 1000
 	// maxJournalLine bounds one line, in bytes.
 	maxJournalLine = 256 << 10
 )

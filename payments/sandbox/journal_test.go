@@ -126,7 +126,7 @@ func TestTheJournalIsRewrittenWhenItOutgrowsItsCharges(t *testing.T) {
 	if err := w.server.SetWebhookURL(""); err != nil {
 		t.Fatal(err)
 	}
-	const charges = 10_500
+	const charges = 1500
 	for i := range charges {
 		w.mustCharge(t, fmt.Sprintf("pay_%d", i), sandbox.TokenApprove)
 	}

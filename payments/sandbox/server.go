@@ -38,6 +38,8 @@ type Server struct {
 
 	mu  sync.Mutex
 	url string
+	// silent holds the connections on which nothing has come yet.
+	silent map[net.Conn]struct{}
 }
 
 // NewServer makes a provider that does not listen yet. Decisions that the journal left open go on.
@@ -47,7 +49,7 @@ func NewServer(config Config) (*Server, error) {
 		return nil, err
 	}
 	config = config.withDefaults()
-	s := &Server{config: config, webhooks: newWebhooks(config), closing: make(chan struct{})}
+	s := &Server{config: config, webhooks: newWebhooks(config), closing: make(chan struct{}), silent: map[net.Conn]struct{}{}}
 	var err error
 	if s.ledger, err = newLedger(config, s.webhooks.announce); err == nil && config.JournalPath != "" {
 		err = s.ledger.openJournal(config.JournalPath)
@@ -61,6 +63,7 @@ func NewServer(config Config) (*Server, error) {
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnState:         s.trackSilence,
 		ErrorLog:          slog.NewLogLogger(config.Logger.Handler(), slog.LevelWarn),
 	}
 	return s, nil
@@ -77,7 +80,7 @@ func (s *Server) Start(ctx context.Context, address string) error {
 	s.setURL(listener.Addr())
 	s.served.Go(func() {
 		if err := s.Serve(listener); err != nil {
-			s.config.Logger.Error("sandbox provider stopped", slog.Any("error", err))
+			s.config.Logger.ErrorContext(ctx, "sandbox provider stopped", slog.Any("error", err))
 		}
 	})
 	return nil
@@ -141,6 +144,7 @@ func (s *Server) SetWebhookURL(target string) error {
 func (s *Server) Close(ctx context.Context) error {
 	s.closeOnce.Do(func() {
 		close(s.closing)
+		s.closeSilent()
 		err := s.http.Shutdown(ctx)
 		if err != nil {
 			err = errors.Join(fmt.Errorf("close the sandbox provider: %w", err), s.http.Close())
@@ -152,6 +156,31 @@ func (s *Server) Close(ctx context.Context) error {
 		s.closeErr = err
 	})
 	return s.closeErr
+}
+
+// trackSilence knows the connections that clients opened in advance. http.Server.Shutdown waits
+// five seconds for each of them.
+func (s *Server) trackSilence(conn net.Conn, state http.ConnState) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.silent, conn)
+	if state != http.StateNew {
+		return
+	}
+	select {
+	case <-s.closing:
+		conn.Close()
+	default:
+		s.silent[conn] = struct{}{}
+	}
+}
+
+func (s *Server) closeSilent() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for conn := range s.silent {
+		conn.Close()
+	}
 }
 
 func (s *Server) handler() http.Handler {
