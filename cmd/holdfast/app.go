@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/internal/db"
+	"github.com/holdfast/holdfast/internal/embedded"
+	"github.com/holdfast/holdfast/inventory"
+	"github.com/holdfast/holdfast/jobs"
+	"github.com/holdfast/holdfast/payments"
+	"github.com/holdfast/holdfast/payments/offline"
+	"github.com/holdfast/holdfast/policies"
+	"github.com/holdfast/holdfast/schema"
+	"github.com/holdfast/holdfast/tenants"
+)
+
+// databaseName is the database that Holdfast makes on an engine that it started itself.
+const databaseName = "holdfast"
+
+// store is an open database, with the engine behind it when Holdfast started one.
+type store struct {
+	db       *db.DB
+	url      string
+	engine   *embedded.Engine
+	registry *prometheus.Registry
+}
+
+// openStore connects to the configured database, or finds or starts an engine. dataDir "" is a
+// throw-away one.
+func openStore(ctx context.Context, databaseURL, dataDir string, progress io.Writer, logger *slog.Logger) (*store, error) {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	s := &store{registry: registry}
+	target := databaseURL
+	if databaseURL == "" {
+		if dataDir != "" {
+			dataDir = filepath.Join(dataDir, "engine")
+		}
+		engine, err := embedded.Start(ctx, embedded.Config{DataDir: dataDir, Progress: progress, Logger: logger})
+		if err != nil {
+			return nil, err
+		}
+		s.engine = engine
+		if target, err = createDatabase(ctx, engine.URL(), databaseName); err != nil {
+			return nil, errors.Join(err, engine.Close())
+		}
+	}
+	opened, err := db.Open(ctx, db.Config{URL: target, Metrics: registry})
+	if err != nil {
+		return nil, errors.Join(err, s.closeEngine())
+	}
+	s.db, s.url = opened, target
+	return s, nil
+}
+
+func (s *store) close() error {
+	s.db.Close()
+	return s.closeEngine()
+}
+
+func (s *store) closeEngine() error {
+	if s.engine == nil {
+		return nil
+	}
+	return s.engine.Close()
+}
+
+// migrate makes or updates every table, River's included.
+func (s *store) migrate(ctx context.Context, logger *slog.Logger) error {
+	if err := schema.Migrate(ctx, s.db, logger); err != nil {
+		return err
+	}
+	return jobs.Migrate(ctx, s.db)
+}
+
+// createDatabase makes a database on a server when it is not there, and is its URL.
+func createDatabase(ctx context.Context, server, name string) (string, error) {
+	conn, err := pgx.Connect(ctx, server)
+	if err != nil {
+		return "", fmt.Errorf("connect to the engine: %w", err)
+	}
+	defer func() { _ = conn.Close(ctx) }()
+	_, err = conn.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
+	var pgErr *pgconn.PgError
+	const duplicateDatabase = "42P04"
+	if err != nil && (!errors.As(err, &pgErr) || pgErr.Code != duplicateDatabase) {
+		return "", fmt.Errorf("create the database: %w", err)
+	}
+	target, err := url.Parse(server)
+	if err != nil {
+		return "", errors.New("the engine's address cannot be read")
+	}
+	target.Path = "/" + name
+	return target.String(), nil
+}
+
+// app is the services over one store.
+type app struct {
+	store     *store
+	logger    *slog.Logger
+	tenants   *tenants.Service
+	inventory *inventory.Service
+	bookings  *bookings.Service
+}
+
+// newApp wires the services. gateways are the payment providers that this process can reach;
+// offline is always among them.
+func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway, logger *slog.Logger) (*app, error) {
+	if err := schema.RequireVersion(ctx, s.db); err != nil {
+		return nil, err
+	}
+	enforcer, err := policies.New()
+	if err != nil {
+		return nil, fmt.Errorf("load the policy: %w", err)
+	}
+	enqueuer, err := jobs.NewEnqueuer(ctx, s.db)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]payments.Gateway{offlineProvider: offline.Gateway{}}
+	for name, gateway := range gateways {
+		all[name] = gateway
+	}
+	return &app{
+		store: s, logger: logger,
+		tenants:   tenants.NewService(s.db, enforcer, tenants.Config{Logger: logger}),
+		inventory: inventory.NewService(s.db, enforcer),
+		bookings:  bookings.NewService(s.db, enforcer, all, enqueuer, bookings.Config{Logger: logger}),
+	}, nil
+}
+
+// offlineProvider names money that was taken elsewhere: at a box office, or in an imported history.
+const offlineProvider = "offline"
+
+func (a *app) close() {
+	a.bookings.Close()
+	a.tenants.Close()
+}
+
+// withApp opens the configured store with its services for one command.
+func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app) error) (err error) {
+	logger := c.logger()
+	s, err := openStore(ctx, c.DatabaseURL, c.DataDir, os.Stderr, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if s.engine != nil {
+		// An engine of our own is brought up to date; a configured database only by `migrate`.
+		if err := s.migrate(ctx, logger); err != nil {
+			return err
+		}
+	}
+	a, err := newApp(ctx, s, nil, logger)
+	if err != nil {
+		return err
+	}
+	defer a.close()
+	return act(ctx, a)
+}

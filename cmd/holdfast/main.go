@@ -1,0 +1,96 @@
+// Command holdfast is the whole product in one binary: the development server, the API server, the
+// workers, migrations, imports, the demo, the audit and the benchmarks.
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+	_ "time/tzdata" // time zones must not depend on what the machine has installed
+
+	"github.com/alecthomas/kong"
+
+	"github.com/holdfast/holdfast/internal/fault"
+)
+
+// cli is the command line. Environment variables stand beside the flags they set.
+type cli struct {
+	DatabaseURL string `name:"database-url" env:"HOLDFAST_DATABASE_URL" help:"A postgres:// URL of CockroachDB or PostgreSQL. Without it an engine is found or started in --data-dir."`
+	DataDir     string `name:"data-dir" env:"HOLDFAST_DATA_DIR" default:".holdfast" help:"Where the engine that Holdfast starts keeps its data."`
+	LogLevel    string `name:"log-level" env:"HOLDFAST_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"The least severe log entry to write: debug, info, warn or error."`
+
+	Dev     devCommand     `cmd:"" help:"Start everything for development: engine, sample data, API with explorer, workers, sandbox payment provider."`
+	Serve   serveCommand   `cmd:"" help:"Serve the API."`
+	Work    workCommand    `cmd:"" help:"Run the background workers."`
+	Migrate migrateCommand `cmd:"" help:"Bring the database schema up or down."`
+	Key     keyCommand     `cmd:"" help:"Make API keys."`
+	Audit   auditCommand   `cmd:"" help:"Check the invariants of stock and money in the live database."`
+	Version versionCommand `cmd:"" help:"Print the version."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:])
+	stop()
+	os.Exit(code)
+}
+
+// run is main without the exit: 0 is success, 1 a failure, 2 a command line that cannot be used.
+func run(ctx context.Context, args []string) int {
+	var command cli
+	parser, err := kong.New(&command, kong.Name("holdfast"), kong.UsageOnError(),
+		kong.Description("Hotel and ticket inventory that never sells a unit twice."))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "holdfast:", err)
+		return 2
+	}
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "holdfast:", err)
+		return 2
+	}
+	parsed.BindTo(ctx, (*context.Context)(nil))
+	if err := parsed.Run(&command); err != nil {
+		fmt.Fprintln(os.Stderr, "holdfast:", explain(err))
+		return 1
+	}
+	return 0
+}
+
+// explain is an error for a person at a terminal.
+func explain(err error) string {
+	if fault.KindOf(err) == fault.KindUnavailable {
+		return err.Error() + " (is the database running?)"
+	}
+	return err.Error()
+}
+
+func (c *cli) logger() *slog.Logger {
+	var level slog.Level
+	// The flag's enum allows only levels that parse.
+	_ = level.UnmarshalText([]byte(c.LogLevel))
+	return slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: level}))
+}
+
+type versionCommand struct{}
+
+// Run prints the module version and the commit that the binary was built from.
+func (versionCommand) Run() error {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		fmt.Println("holdfast (no build information)")
+		return nil
+	}
+	revision := ""
+	for _, setting := range info.Settings {
+		if setting.Key == "vcs.revision" {
+			revision = " " + setting.Value
+		}
+	}
+	fmt.Printf("holdfast %s%s %s\n", info.Main.Version, revision, info.GoVersion)
+	return nil
+}
