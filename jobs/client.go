@@ -39,7 +39,8 @@ type Config struct {
 const (
 	sweepLimit     = 2000
 	reconcileLimit = 500
-	jobTimeout     = time.Minute
+	jobTimeout     = 30 * time.Second
+	rescueMargin   = 10 * time.Second
 	maxWorkers     = 1000
 )
 
@@ -163,7 +164,7 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 	river.AddWorker(workers, &expireWorker{stock: stock})
 	river.AddWorker(workers, &reconcileWorker{sales: sales})
 	client, err := river.NewClient(riverDriver, &river.Config{
-		Logger:  config.Logger,
+		Logger:  slog.New(quiet{config.Logger.Handler()}),
 		Workers: workers,
 		Queues: map[string]river.QueueConfig{
 			queuePayments: {MaxWorkers: config.PaymentWorkers},
@@ -172,6 +173,9 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 		},
 		PeriodicJobs: periodicJobs(config),
 		JobTimeout:   jobTimeout,
+		// A periodic job is unique while it runs, so the one of a process that was killed is in the way
+		// of all further sweeps until it is found dead.
+		RescueStuckJobsAfter: jobTimeout + rescueMargin,
 		// Finished jobs are garbage in the way of every fetch.
 		CompletedJobRetentionPeriod: time.Hour,
 		ReindexerIndexNames:         []string{},

@@ -328,14 +328,19 @@ func postgresSettings(port int, throwaway bool) map[string]string {
 		"max_pred_locks_per_transaction": "256",
 		"shared_buffers":                 "256MB",
 		"jit":                            "off",
-		"timezone":                       "UTC",
-		"lc_messages":                    "C",
-		"logging_collector":              "off",
-		"log_destination":                "stderr",
-		"log_timezone":                   "UTC",
-		"log_min_messages":               "log",
-		"log_min_error_statement":        "panic",
-		"log_checkpoints":                "off",
+		// A fresh database is filled in seconds and asked at once: a planner that knows nothing of its
+		// tables for a minute, as by default, would walk whole shows for a few seats.
+		"autovacuum_naptime":              "1s",
+		"autovacuum_analyze_threshold":    "200",
+		"autovacuum_analyze_scale_factor": "0.2",
+		"timezone":                        "UTC",
+		"lc_messages":                     "C",
+		"logging_collector":               "off",
+		"log_destination":                 "stderr",
+		"log_timezone":                    "UTC",
+		"log_min_messages":                "log",
+		"log_min_error_statement":         "panic",
+		"log_checkpoints":                 "off",
 	}
 	if throwaway {
 		maps.Copy(s, map[string]string{

@@ -1,0 +1,3 @@
+-- Nothing to do: the database is as the mapping wants it.
+-- In the primary region, because their keys have no region: river_job.
+-- Not created by Holdfast and left as they are: spreadsheet.

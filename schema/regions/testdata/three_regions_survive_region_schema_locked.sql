@@ -1,0 +1,32 @@
+-- Makes the database multi-region; what has no region of its own lives here.
+ALTER DATABASE "holdfast" SET PRIMARY REGION "us-east1";
+-- Rows with region 'ap' will live here.
+ALTER DATABASE "holdfast" ADD REGION "asia-southeast1";
+-- Rows with region 'eu' will live here.
+ALTER DATABASE "holdfast" ADD REGION "europe-west1";
+-- Keeps five replicas in three regions; from now on each write waits for the nearest other region.
+ALTER DATABASE "holdfast" SURVIVE REGION FAILURE;
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "tenants" SET (schema_locked = false);
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "tenants" SET LOCALITY GLOBAL;
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "tenants" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "bookings" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "bookings" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "bookings" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "bookings" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "holds" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "holds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "holds" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "holds" SET (schema_locked = true);
+-- In the primary region, because their keys have no region: river_job.
+-- Not created by Holdfast and left as they are: spreadsheet.
