@@ -111,6 +111,7 @@ func createDatabase(ctx context.Context, server, name string) (string, error) {
 type app struct {
 	store     *store
 	logger    *slog.Logger
+	policy    *policies.Enforcer
 	tenants   *tenants.Service
 	inventory *inventory.Service
 	bookings  *bookings.Service
@@ -135,7 +136,7 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 		all[name] = gateway
 	}
 	return &app{
-		store: s, logger: logger,
+		store: s, logger: logger, policy: enforcer,
 		tenants:   tenants.NewService(s.db, enforcer, tenants.Config{Logger: logger}),
 		inventory: inventory.NewService(s.db, enforcer),
 		bookings:  bookings.NewService(s.db, enforcer, all, enqueuer, bookings.Config{Logger: logger}),

@@ -19,6 +19,9 @@ import (
 
 type devCommand struct {
 	Listen string `env:"HOLDFAST_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
+
+	// out is where the command says what it did; nil is standard output.
+	out io.Writer
 }
 
 // devState is what a development installation remembers between starts, beside its data.
@@ -40,7 +43,10 @@ const (
 // when told to.
 func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 	logger := root.logger()
-	out := os.Stdout
+	var out io.Writer = os.Stdout
+	if c.out != nil {
+		out = c.out
+	}
 	s, err := openStore(ctx, root.DatabaseURL, root.DataDir, out, logger)
 	if err != nil {
 		return err
@@ -139,6 +145,9 @@ func closeSandbox(ctx context.Context, provider *sandbox.Server) error {
 
 func readDevState(dir string) (devState, error) {
 	var state devState
+	if err := os.MkdirAll(dir, privateFolder); err != nil {
+		return state, fmt.Errorf("make the data directory: %w", err)
+	}
 	encoded, err := os.ReadFile(filepath.Join(dir, devStateFile)) //nolint:gosec // the user names the folder
 	switch {
 	case errors.Is(err, os.ErrNotExist):
@@ -156,9 +165,6 @@ func readDevState(dir string) (devState, error) {
 func writeDevState(dir string, state devState) error {
 	encoded, err := json.MarshalIndent(state, "", "  ")
 	if err != nil {
-		return fmt.Errorf("write the development state: %w", err)
-	}
-	if err := os.MkdirAll(dir, privateFolder); err != nil {
 		return fmt.Errorf("write the development state: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, devStateFile), encoded, privateFile); err != nil {

@@ -27,8 +27,12 @@ type cli struct {
 	Serve   serveCommand   `cmd:"" help:"Serve the API."`
 	Work    workCommand    `cmd:"" help:"Run the background workers."`
 	Migrate migrateCommand `cmd:"" help:"Bring the database schema up or down."`
+	Regions regionsCommand `cmd:"" help:"Place the rows of each region on a multi-region CockroachDB."`
 	Key     keyCommand     `cmd:"" help:"Make API keys."`
+	Import  importCommand  `cmd:"" help:"Import seating plans, hotel nights and booking histories."`
 	Audit   auditCommand   `cmd:"" help:"Check the invariants of stock and money in the live database."`
+	Demo    demoCommand    `cmd:"" help:"Play the scenarios on a throw-away database and show what happened."`
+	Bench   benchCommand   `cmd:"" help:"Measure holds per second, latency and memory."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

@@ -1,0 +1,335 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/holdfast/holdfast/bookings"
+)
+
+type benchCommand struct {
+	JSON      bool     `name:"json" help:"Print one JSON object."`
+	Seconds   float64  `default:"5" help:"How long each cell is measured, after a warm-up of a fifth of it."`
+	Clients   []int    `default:"1,16,64" help:"How many clients hold at once, each its next hold when the last is answered."`
+	Scenarios []string `default:"seats,pool,nights" help:"What is held: seats (one seat), pool (one unit of one hot pool), nights (a room for three nights)."`
+	Baseline  bool     `default:"true" negatable:"" help:"Measure the same holds as plain SQL without a server, too."`
+	Durable   bool     `help:"Run the engine with the durability of a real one. Without it a throw-away engine does not wait for the disk."`
+	Seats     int      `default:"50000" help:"How many seats the generated hall has."`
+	Shards    int      `default:"1" help:"Over how many rows the counter of the pool is split."`
+	Guests    int      `default:"1000" help:"How many guests take turns to hold."`
+}
+
+// errBench makes the command fail when holds failed or the audit found something; the report says
+// what.
+var errBench = errors.New("the benchmark met failures")
+
+// Run measures holds through GraphQL over HTTP against a server process of its own. It prints
+// figures and judges only whether everything was right, not how fast it was.
+func (c *benchCommand) Run(ctx context.Context, root *cli) error {
+	executable, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find the program's own file: %w", err)
+	}
+	report, err := runBench(ctx, benchConfig{
+		DatabaseURL: root.DatabaseURL, Server: []string{executable, "serve"}, Progress: os.Stderr, Durable: c.Durable,
+		Seconds: c.Seconds, Clients: c.Clients, Scenarios: c.Scenarios, Baseline: c.Baseline,
+		Seats: c.Seats, Shards: c.Shards, Guests: c.Guests,
+	})
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		if err := json.NewEncoder(os.Stdout).Encode(report); err != nil {
+			return fmt.Errorf("print the report: %w", err)
+		}
+	} else {
+		printBench(os.Stdout, report)
+	}
+	if !report.OK {
+		return errBench
+	}
+	return nil
+}
+
+// benchConfig says what is measured and where.
+type benchConfig struct {
+	// DatabaseURL names a server to make a database on; empty starts an engine.
+	DatabaseURL string
+	// Server is the command that serves, such as holdfast and its argument serve.
+	Server []string
+	// Progress receives lines for people.
+	Progress io.Writer
+	// Durable asks of an engine that is started here to wait for the disk.
+	Durable bool
+	// Seconds is how long each cell is measured.
+	Seconds   float64
+	Clients   []int
+	Scenarios []string
+	// Baseline also measures plain SQL.
+	Baseline bool
+	// Seats is the size of the hall, Shards in how many rows the pool's counter is, and Guests how
+	// many buyers there are.
+	Seats, Shards, Guests int
+}
+
+// Limits of a benchmark.
+const (
+	benchMaxSeconds = 600
+	benchMaxClients = 1024
+	benchMaxSeats   = 100_000
+	benchMaxShards  = 256
+	benchMaxGuests  = 100_000
+)
+
+// The scenarios.
+const (
+	benchSeats  = "seats"
+	benchPool   = "pool"
+	benchNights = "nights"
+)
+
+// Validate names the flag that is out of bounds.
+func (c benchConfig) Validate() error {
+	// The comparison is written so that NaN fails it.
+	if !(c.Seconds >= 0.1 && c.Seconds <= benchMaxSeconds) {
+		return fmt.Errorf("--seconds: expected 0.1 to %d, got %g", benchMaxSeconds, c.Seconds)
+	}
+	if len(c.Clients) == 0 || len(c.Scenarios) == 0 {
+		return errors.New("--clients and --scenarios: expected at least one each")
+	}
+	for _, n := range c.Clients {
+		if n < 1 || n > benchMaxClients {
+			return fmt.Errorf("--clients: expected 1 to %d, got %d", benchMaxClients, n)
+		}
+	}
+	for _, scenario := range c.Scenarios {
+		if !slices.Contains([]string{benchSeats, benchPool, benchNights}, scenario) {
+			return fmt.Errorf("--scenarios: expected %s, %s or %s, got %q", benchSeats, benchPool, benchNights, scenario)
+		}
+	}
+	if c.Seats < 1 || c.Seats > benchMaxSeats {
+		return fmt.Errorf("--seats: expected 1 to %d, got %d", benchMaxSeats, c.Seats)
+	}
+	if c.Shards < 1 || c.Shards > benchMaxShards {
+		return fmt.Errorf("--shards: expected 1 to %d, got %d", benchMaxShards, c.Shards)
+	}
+	if c.Guests < 1 || c.Guests > benchMaxGuests {
+		return fmt.Errorf("--guests: expected 1 to %d, got %d", benchMaxGuests, c.Guests)
+	}
+	return nil
+}
+
+// measured and warmUp are the two parts of a cell.
+func (c benchConfig) measured() time.Duration { return time.Duration(c.Seconds * float64(time.Second)) }
+func (c benchConfig) warmUp() time.Duration   { return c.measured() / 5 }
+
+// benchReport is what was measured.
+type benchReport struct {
+	OK     bool   `json:"ok"`
+	Engine string `json:"engine"`
+	// Version is the engine's.
+	Version string `json:"version"`
+	// Durability says whether a commit waited for the disk: "on", "off" for a throw-away engine, or
+	// "server" for a server whose settings are its operator's.
+	Durability string `json:"durability"`
+	CPUs       int    `json:"cpus"`
+	// Seconds is how long each cell was measured.
+	Seconds float64     `json:"seconds"`
+	Cells   []benchCell `json:"cells"`
+	// Memory is the server process's.
+	Memory benchMemory          `json:"memory"`
+	Audit  bookings.AuditReport `json:"audit"`
+}
+
+// benchCell is one scenario with one number of clients.
+type benchCell struct {
+	Scenario       string  `json:"scenario"`
+	Engine         string  `json:"engine"`
+	Clients        int     `json:"clients"`
+	HoldsPerSecond float64 `json:"holdsPerSecond"`
+	// The percentiles are of holds that were placed.
+	P50Ms float64 `json:"p50Ms"`
+	P95Ms float64 `json:"p95Ms"`
+	P99Ms float64 `json:"p99Ms"`
+	// Refused counts refusals by code, Errors failures that no client should see by code.
+	Refused map[string]int `json:"refused"`
+	Errors  map[string]int `json:"errors,omitempty"`
+	// Baseline is the best rate of the same hold as plain SQL, and at how many clients it was; nil
+	// when it was not measured.
+	Baseline *benchBaseline `json:"baseline"`
+	// Ratio is HoldsPerSecond over the baseline's.
+	Ratio float64    `json:"ratio,omitempty"`
+	Audit benchAudit `json:"audit"`
+}
+
+type benchBaseline struct {
+	PerSecond float64 `json:"perSecond"`
+	Clients   int     `json:"clients"`
+}
+
+// benchAudit is the audit's verdict after a scenario.
+type benchAudit struct {
+	OK bool `json:"ok"`
+}
+
+// runBench sets up stock, starts a server process, and measures cell by cell.
+func runBench(ctx context.Context, config benchConfig) (report benchReport, err error) {
+	if err := config.Validate(); err != nil {
+		return benchReport{}, err
+	}
+	say := func(format string, args ...any) {
+		// The terminal may be gone; the report says the same.
+		_, _ = fmt.Fprintf(config.Progress, format+"\n", args...)
+	}
+	s, drop, err := openBenchStore(ctx, config)
+	if err != nil {
+		return benchReport{}, err
+	}
+	defer func() { err = errors.Join(err, drop()) }()
+	a, err := newApp(ctx, s, nil, discard())
+	if err != nil {
+		return benchReport{}, err
+	}
+	defer a.close()
+	report = benchReport{
+		OK: true, Engine: string(s.db.Engine()), Version: s.db.Version(), Durability: config.durability(), CPUs: runtime.NumCPU(), Seconds: config.Seconds,
+	}
+	say("Making stock: a hall of %d seats, a pool, a hotel …", config.Seats)
+	stock, err := makeBenchStock(ctx, a, config)
+	if err != nil {
+		return benchReport{}, err
+	}
+	server, err := startBenchServer(ctx, config.Server, s.url)
+	if err != nil {
+		return benchReport{}, err
+	}
+	defer func() { err = errors.Join(err, server.stop()) }()
+	report.Memory.StartBytes = server.memory().now
+	if err := stock.startSessions(ctx, server.url, config); err != nil {
+		return benchReport{}, err
+	}
+	defer stock.api.close()
+
+	for _, scenario := range config.Scenarios {
+		say("%s", benchHeadline(scenario, config))
+		cells, err := measureScenario(ctx, config, stock, scenario, say)
+		if err != nil {
+			return benchReport{}, err
+		}
+		if report.Audit, err = a.bookings.Audit(ctx, nil); err != nil {
+			return benchReport{}, err
+		}
+		for i := range cells {
+			cells[i].Engine, cells[i].Audit.OK = report.Engine, report.Audit.OK
+			report.OK = report.OK && len(cells[i].Errors) == 0
+		}
+		report.OK = report.OK && report.Audit.OK
+		report.Cells = append(report.Cells, cells...)
+	}
+	memory := server.memory()
+	report.Memory.EndBytes, report.Memory.PeakBytes = memory.now, memory.peak
+	return report, nil
+}
+
+// measureScenario measures one scenario with each number of clients, and what it is compared with.
+func measureScenario(ctx context.Context, config benchConfig, stock *benchStock, scenario string, say func(string, ...any)) ([]benchCell, error) {
+	var cells []benchCell
+	var best *benchBaseline
+	for _, clients := range config.Clients {
+		load, err := runLoad(ctx, clients, config.warmUp(), config.measured(), stock.holder(scenario))
+		if err != nil {
+			return nil, err
+		}
+		cell := load.cell(scenario, clients)
+		cells = append(cells, cell)
+		say("  %4d clients  %8.0f holds/s  p50 %6.1f ms  p95 %6.1f ms  p99 %6.1f ms  %s", clients, cell.HoldsPerSecond, cell.P50Ms, cell.P95Ms, cell.P99Ms, load.complaints())
+	}
+	if !config.Baseline {
+		return cells, nil
+	}
+	for _, clients := range config.Clients {
+		load, err := runLoad(ctx, clients, config.warmUp(), config.measured(), stock.plainHolder(scenario))
+		if err != nil {
+			return nil, err
+		}
+		cell := load.cell(scenario, clients)
+		if best == nil || cell.HoldsPerSecond > best.PerSecond {
+			best = &benchBaseline{PerSecond: cell.HoldsPerSecond, Clients: clients}
+		}
+		say("  plain SQL, %4d clients  %8.0f holds/s  %s", clients, cell.HoldsPerSecond, load.complaints())
+	}
+	for i := range cells {
+		cells[i].Baseline = best
+		if best.PerSecond > 0 {
+			cells[i].Ratio = rounded(cells[i].HoldsPerSecond/best.PerSecond, 100)
+		}
+	}
+	return cells, nil
+}
+
+func benchHeadline(scenario string, config benchConfig) string {
+	switch scenario {
+	case benchSeats:
+		return fmt.Sprintf("seats: one seat a hold, at random out of halls of %d", config.Seats)
+	case benchPool:
+		return fmt.Sprintf("pool: one unit a hold of one hot pool, its counter in %d rows", config.Shards)
+	default:
+		return fmt.Sprintf("nights: one room for three nights a hold, at random out of %d room types and %d nights", benchRoomTypes, benchNightCount)
+	}
+}
+
+func printBench(out io.Writer, report benchReport) {
+	fmt.Fprintf(out, "\n%s, durability %s, %d CPUs shared by database, server and clients; %g s a cell\n\n",
+		report.Version, report.Durability, report.CPUs, report.Seconds)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "scenario\tclients\tholds/s\tp50 ms\tp95 ms\tp99 ms\tplain SQL/s\tratio\trefused\t")
+	for _, cell := range report.Cells {
+		plain, ratio := "-", "-"
+		if cell.Baseline != nil {
+			plain, ratio = fmt.Sprintf("%.0f (%d clients)", cell.Baseline.PerSecond, cell.Baseline.Clients), fmt.Sprintf("%.2f", cell.Ratio)
+		}
+		fmt.Fprintf(table, "%s\t%d\t%.0f\t%.1f\t%.1f\t%.1f\t%s\t%s\t%s\t\n", cell.Scenario, cell.Clients, cell.HoldsPerSecond,
+			cell.P50Ms, cell.P95Ms, cell.P99Ms, plain, ratio, counts(cell.Refused, cell.Errors))
+	}
+	// The terminal may be gone; the exit status says the same.
+	_ = table.Flush()
+	if report.Memory.PeakBytes > 0 {
+		const mib = 1 << 20
+		fmt.Fprintf(out, "\nMemory of the server process: %d MiB at the start, %d MiB at its peak, %d MiB at the end.\n",
+			report.Memory.StartBytes/mib, report.Memory.PeakBytes/mib, report.Memory.EndBytes/mib)
+	}
+	broken := 0
+	for _, check := range report.Audit.Checks {
+		if !check.OK {
+			broken++
+			fmt.Fprintf(out, "The audit found %d violations: %s\n", check.Violations, check.Name)
+		}
+	}
+	if broken == 0 {
+		fmt.Fprintln(out, "The audit is clean.")
+	}
+}
+
+// counts is a map of counts as a short list.
+func counts(maps ...map[string]int) string {
+	var parts []string
+	for _, m := range maps {
+		for code, n := range m {
+			parts = append(parts, fmt.Sprintf("%s %d", code, n))
+		}
+	}
+	if len(parts) == 0 {
+		return "none"
+	}
+	slices.Sort(parts)
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,152 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"io"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/holdfast/holdfast/internal/dbtest"
+)
+
+// serveArgument makes the test binary a server process: see TestServerProcess.
+const serveArgument = "serve-for-benchmark"
+
+// TestServerProcess is `holdfast serve` when the benchmark of another test starts this binary for
+// it, and otherwise nothing.
+func TestServerProcess(t *testing.T) {
+	t.Parallel()
+	if !slices.Contains(flag.Args(), serveArgument) {
+		return
+	}
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt)
+	defer stop()
+	if code := run(ctx, []string{"serve"}); code != 0 {
+		t.Errorf("serve ended with %d", code)
+	}
+}
+
+func smallBench(t *testing.T) benchConfig {
+	t.Helper()
+	return benchConfig{
+		DatabaseURL: dbtest.URL(t), Server: []string{os.Args[0], "-test.run=^TestServerProcess$", serveArgument}, Progress: io.Discard,
+		Seconds: 1, Clients: []int{2}, Scenarios: []string{benchSeats, benchPool, benchNights}, Baseline: true,
+		Seats: 500, Shards: 2, Guests: 10,
+	}
+}
+
+// The figures are not judged, only that there are some and that nothing went wrong.
+func TestTheBenchmarkProducesFigures(t *testing.T) {
+	t.Parallel()
+	report, err := runBench(t.Context(), smallBench(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !report.OK || !report.Audit.OK || len(report.Audit.Checks) == 0 || report.Engine != string(dbtest.Open(t).Engine()) || report.Durability != "server" {
+		t.Errorf("the report is %+v", report)
+	}
+	var scenarios []string
+	for _, cell := range report.Cells {
+		scenarios = append(scenarios, cell.Scenario)
+		if cell.HoldsPerSecond <= 0 || cell.P50Ms <= 0 || cell.P95Ms < cell.P50Ms || cell.P99Ms < cell.P95Ms || len(cell.Errors) > 0 ||
+			cell.Clients != 2 || cell.Engine != report.Engine || !cell.Audit.OK {
+			t.Errorf("a cell is %+v", cell)
+		}
+		if cell.Baseline == nil || cell.Baseline.PerSecond <= 0 || cell.Ratio <= 0 {
+			t.Errorf("%s: the baseline is %+v, the ratio %g", cell.Scenario, cell.Baseline, cell.Ratio)
+		}
+	}
+	if want := []string{"seats", "pool", "nights"}; !slices.Equal(scenarios, want) {
+		t.Errorf("the cells are %v", scenarios)
+	}
+	if memory := report.Memory; runtime.GOOS == "linux" && (memory.StartBytes <= 0 || memory.PeakBytes < memory.StartBytes || memory.EndBytes <= 0) {
+		t.Errorf("the memory is %+v", memory)
+	}
+	var table bytes.Buffer
+	printBench(&table, report)
+	if text := table.String(); !strings.Contains(text, "nights") || !strings.Contains(text, "The audit is clean.") {
+		t.Errorf("the table says\n%s", text)
+	}
+}
+
+func TestAServerThatDoesNotServeIsTold(t *testing.T) {
+	t.Parallel()
+	// The binary's own flags without the server: it runs no test and ends.
+	server, err := startBenchServer(t.Context(), []string{os.Args[0], "-test.run=^$"}, "postgres://127.0.0.1:1/none")
+	if err == nil {
+		t.Fatalf("it serves at %s, stopped with %v", server.url, server.stop())
+	}
+	if !strings.Contains(err.Error(), "ended before it served") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+func TestBenchFlagsAreBounded(t *testing.T) {
+	t.Parallel()
+	for want, change := range map[string]func(c *benchConfig){
+		"--seconds":   func(c *benchConfig) { c.Seconds = 0 },
+		"--clients":   func(c *benchConfig) { c.Clients = []int{1, 0} },
+		"--scenarios": func(c *benchConfig) { c.Scenarios = []string{"seat"} },
+		"--seats":     func(c *benchConfig) { c.Seats = benchMaxSeats + 1 },
+		"--shards":    func(c *benchConfig) { c.Shards = 0 },
+		"--guests":    func(c *benchConfig) { c.Guests = -1 },
+	} {
+		config := benchConfig{Seconds: 1, Clients: []int{1}, Scenarios: []string{benchPool}, Seats: 1, Shards: 1, Guests: 1}
+		if err := config.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		change(&config)
+		if err := config.Validate(); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%s: got %v", want, err)
+		}
+	}
+}
+
+func TestALoadCountsWhatHappened(t *testing.T) {
+	t.Parallel()
+	answers := make(chan string, 3)
+	answers <- ""
+	answers <- "SOLD_OUT"
+	answers <- ""
+	load, err := runLoad(t.Context(), 1, 0, time.Second, func(ctx context.Context) (string, error) {
+		select {
+		case code := <-answers:
+			return code, nil
+		default:
+			return "", io.ErrUnexpectedEOF
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(load.latencies) != 2 || load.refused["SOLD_OUT"] != 1 || load.errors["FAILED"] == 0 || load.firstError == nil {
+		t.Errorf("the load is %+v", load)
+	}
+	cell := load.cell(benchSeats, 1)
+	if cell.HoldsPerSecond != 2 || cell.Refused["SOLD_OUT"] != 1 {
+		t.Errorf("the cell is %+v", cell)
+	}
+}
+
+func TestPercentiles(t *testing.T) {
+	t.Parallel()
+	load := benchLoad{}
+	if got := load.percentile(50); got != 0 {
+		t.Errorf("of nothing: %g", got)
+	}
+	for i := range 200 {
+		load.latencies = append(load.latencies, time.Duration(i+1)*time.Millisecond)
+	}
+	for p, want := range map[int]float64{50: 100, 95: 190, 99: 198} {
+		if got := load.percentile(p); got != want {
+			t.Errorf("p%d is %g ms, want %g", p, got, want)
+		}
+	}
+}

@@ -1,0 +1,115 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/holdfast/holdfast/internal/ids"
+	"github.com/holdfast/holdfast/internal/money"
+	"github.com/holdfast/holdfast/inventory"
+	"github.com/holdfast/holdfast/tenants"
+)
+
+type importNightsCommand struct {
+	keyFlag
+	File     string `arg:"" help:"A CSV file with a header row and the column \"night\"; see the documentation for the others. Also compressed by gzip."`
+	RoomType string `required:"" help:"The room type that the nights are of, by its public id."`
+}
+
+// Help is what --help says beyond the flags.
+func (importNightsCommand) Help() string {
+	return `Columns, in any order: night (2027-03-14), physical, out_of_order, oversell,
+rate (12.50, in the currency of the hotel) or rate_minor (1250), stop_sell,
+closed_to_arrival, closed_to_departure (true or false), min_stay_arrival,
+max_stay_arrival, min_stay_through, max_stay_through (nights; 0 is no rule).
+
+Only night is required. An empty cell leaves what is there. A night that does
+not exist yet needs physical.
+
+The whole file is checked before anything is written. A file of up to 731 nights
+is then written all or none; a longer one in parts of 731 nights, and when a part
+is refused the message says which parts were written before it.`
+}
+
+// Run checks the file, then writes it.
+func (c *importNightsCommand) Run(ctx context.Context, root *cli) error {
+	roomType, err := ids.Parse[inventory.RoomTypeKind](c.RoomType)
+	if err != nil {
+		return fmt.Errorf("--room-type: %w", err)
+	}
+	content, _, err := readImport(c.File)
+	if err != nil {
+		return err
+	}
+	return root.withApp(ctx, func(ctx context.Context, a *app) error {
+		actor, err := c.actor(ctx, a)
+		if err != nil {
+			return err
+		}
+		currency, err := a.currencyOf(ctx, actor, roomType)
+		if err != nil {
+			return err
+		}
+		nights, err := parseNights(c.File, content, currency)
+		if err != nil {
+			return err
+		}
+		set, err := a.importNights(ctx, actor, roomType, nights)
+		if err != nil {
+			return err
+		}
+		printNights(os.Stdout, set)
+		return nil
+	})
+}
+
+// currencyOf is the money that a room type is sold in.
+func (a *app) currencyOf(ctx context.Context, actor tenants.Actor, id inventory.RoomTypeID) (money.Currency, error) {
+	found, err := a.inventory.RoomTypesByID(ctx, actor, []inventory.RoomTypeID{id})
+	if err != nil {
+		return "", err
+	}
+	roomType, ok := found[id]
+	if !ok {
+		return "", errors.New("--room-type: the tenant has no such room type")
+	}
+	property, err := a.tenants.Property(ctx, actor, roomType.Property)
+	return property.Currency, err
+}
+
+// importNights writes checked nights in parts of inventory.MaxNightsPerEdit, each all or none.
+func (a *app) importNights(ctx context.Context, actor tenants.Actor, roomType inventory.RoomTypeID, nights []lineOfNight) (inventory.NightsSet, error) {
+	var total inventory.NightsSet
+	for start := 0; start < len(nights); start += inventory.MaxNightsPerEdit {
+		part := nights[start:min(len(nights), start+inventory.MaxNightsPerEdit)]
+		changes := make([]inventory.DatedChange, len(part))
+		for i, night := range part {
+			changes[i] = night.change
+		}
+		set, err := a.inventory.WriteNights(ctx, actor, roomType, changes)
+		if err != nil {
+			stored := "nothing was stored"
+			if start > 0 {
+				stored = fmt.Sprintf("lines %d to %d were stored before, these were not", nights[0].line, nights[start-1].line)
+			}
+			return total, fmt.Errorf("lines %d to %d: %w (%s)", part[0].line, part[len(part)-1].line, err, stored)
+		}
+		total.Nights += set.Nights
+		total.Oversold = append(total.Oversold, set.Oversold...)
+	}
+	return total, nil
+}
+
+func printNights(out io.Writer, set inventory.NightsSet) {
+	fmt.Fprintf(out, "%d nights were written.\n", set.Nights)
+	if len(set.Oversold) == 0 {
+		return
+	}
+	fmt.Fprintf(out, "%d of them have more sold than their limit now; they sell nothing until they are below it:\n", len(set.Oversold))
+	for _, night := range set.Oversold {
+		fmt.Fprintf(out, "  %s  limit %d, sold or held %d\n", night.Night, night.SellLimit, night.Taken)
+	}
+}
