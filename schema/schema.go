@@ -2,8 +2,8 @@
 // PostgreSQL, and the check that a running process fits the database it talks to.
 //
 // Every DDL statement may be run again: CockroachDB commits each one by itself, so a migrator
-// that was killed half-way starts its file from the top. River's own tables are not here but in
-// package jobs, which pins River's version.
+// that was killed half-way leaves a part of its file behind, and the next one starts that file from
+// the top. River's own tables are not here but in package jobs, which pins River's version.
 package schema
 
 import (
@@ -15,15 +15,8 @@ import (
 	"log/slog"
 	"strconv"
 	"strings"
-	"time"
 
-	"github.com/golang-migrate/migrate/v4"
-	"github.com/golang-migrate/migrate/v4/database"
-	"github.com/golang-migrate/migrate/v4/database/cockroachdb"
-	migratepgx "github.com/golang-migrate/migrate/v4/database/pgx/v5"
-	"github.com/golang-migrate/migrate/v4/source/iofs"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
@@ -32,16 +25,10 @@ import (
 //go:embed migrations/*.sql
 var files embed.FS
 
-// lockDeadline is how long a migrator waits for another one.
-const lockDeadline = 60 * time.Second
-
-// versionTable is golang-migrate's own.
-const versionTable = "schema_migrations"
-
 // Files are the migrations, for checks that read every statement.
 func Files() fs.FS { return files }
 
-// Latest is the version that this binary was built for.
+// Latest is the version that this binary was built for. Versions are counted from 1 without gaps.
 func Latest() (int, error) {
 	entries, err := fs.ReadDir(files, "migrations")
 	if err != nil {
@@ -59,71 +46,29 @@ func Latest() (int, error) {
 	return latest, nil
 }
 
-// Migrate brings the database to the latest version. Two at once both end well: one waits.
+// Migrate brings the database to the latest version. Two at once both end well: one waits. What a
+// killed migrator has begun is completed. A schema that is newer than this binary is refused with
+// fault.KindConflict and left alone.
+//
+// When ctx ends, the file that is being applied is still completed.
 func Migrate(ctx context.Context, d *db.DB, logger *slog.Logger) error {
-	return run(ctx, d, logger, func(m *migrate.Migrate) error { return m.Up() })
+	latest, err := Latest()
+	if err != nil {
+		return err
+	}
+	return run(ctx, d, logger, latest, defaultSettings(d))
 }
 
 // MigrateTo goes up or down to a version; 0 empties the database.
 func MigrateTo(ctx context.Context, d *db.DB, logger *slog.Logger, version int) error {
-	return run(ctx, d, logger, func(m *migrate.Migrate) error {
-		if version == 0 {
-			return m.Down()
-		}
-		return m.Migrate(uint(version)) //nolint:gosec // versions are small and positive
-	})
-}
-
-func run(ctx context.Context, d *db.DB, logger *slog.Logger, step func(*migrate.Migrate) error) error {
-	deadline := time.Now().Add(lockDeadline)
-	for {
-		err := attempt(ctx, d, logger, step)
-		if err == nil || errors.Is(err, migrate.ErrNoChange) {
-			return nil
-		}
-		// CockroachDB's lock is a row and does not wait; PostgreSQL's waits by itself.
-		if !errors.Is(err, migrate.ErrLocked) && !errors.Is(err, database.ErrLocked) {
-			return fmt.Errorf("migrate the schema: %w", err)
-		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("migrate the schema: another migrator has held the lock for over %s", lockDeadline)
-		}
-		select {
-		case <-time.After(time.Second):
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
-}
-
-func attempt(ctx context.Context, d *db.DB, logger *slog.Logger, step func(*migrate.Migrate) error) error {
-	source, err := iofs.New(files, "migrations")
+	latest, err := Latest()
 	if err != nil {
-		return fmt.Errorf("read the embedded migrations: %w", err)
+		return err
 	}
-	sqlDB := stdlib.OpenDB(*d.Pool().Config().ConnConfig)
-	var driver database.Driver
-	if d.Engine() == db.EngineCockroachDB {
-		driver, err = cockroachdb.WithInstance(sqlDB, &cockroachdb.Config{MigrationsTable: versionTable})
-	} else {
-		driver, err = migratepgx.WithInstance(sqlDB, &migratepgx.Config{MigrationsTable: versionTable})
+	if version < 0 || version > latest {
+		return fault.Invalid("version", "expected 0 to %d", latest)
 	}
-	if err != nil {
-		return errors.Join(err, sqlDB.Close())
-	}
-	m, err := migrate.NewWithInstance("embedded", source, string(d.Engine()), driver)
-	if err != nil {
-		return errors.Join(err, sqlDB.Close())
-	}
-	defer func() {
-		if sourceErr, dbErr := m.Close(); sourceErr != nil || dbErr != nil {
-			logger.WarnContext(ctx, "closing the migrator failed", "error", errors.Join(sourceErr, dbErr))
-		}
-	}()
-	m.Log = migrateLog{ctx: ctx, logger: logger}
-	stop := context.AfterFunc(ctx, func() { m.GracefulStop <- true })
-	defer stop()
-	return step(m)
+	return run(ctx, d, logger, version, defaultSettings(d))
 }
 
 // RequireVersion refuses a schema that is older or newer than this binary.
@@ -141,25 +86,19 @@ func RequireVersion(ctx context.Context, d *db.DB) error {
 	case db.IsNoRows(err), errors.As(err, &pgErr) && pgErr.Code == undefinedTable:
 		return fault.Conflict("the database has no Holdfast schema yet: run `holdfast migrate up`")
 	case err != nil:
-		return db.Classify(err)
+		return db.Classify(fmt.Errorf("read the schema's version: %w", err))
+	case version > int64(latest):
+		return newerSchema(version, latest)
+	case dirty && version < 1:
+		return fault.Conflict("the removal of the schema did not finish: run `holdfast migrate up`")
 	case dirty:
 		return fault.Conflict("a migration to version %d did not finish: run `holdfast migrate up` again", version)
 	case version < int64(latest):
 		return fault.Conflict("the schema is version %d and this binary needs %d: run `holdfast migrate up`", version, latest)
-	case version > int64(latest):
-		return fault.Conflict("the schema is version %d, newer than this binary's %d: start a newer holdfast", version, latest)
 	}
 	return nil
 }
 
-// migrateLog passes golang-migrate's progress to slog.
-type migrateLog struct {
-	ctx    context.Context //nolint:containedctx // golang-migrate's Logger takes none
-	logger *slog.Logger
+func newerSchema(version int64, latest int) error {
+	return fault.Conflict("the schema is version %d, newer than this binary's %d: start a newer holdfast", version, latest)
 }
-
-func (l migrateLog) Printf(format string, args ...any) {
-	l.logger.DebugContext(l.ctx, "migration", "progress", strings.TrimSpace(fmt.Sprintf(format, args...)))
-}
-
-func (l migrateLog) Verbose() bool { return false }

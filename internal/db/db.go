@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
@@ -67,7 +67,10 @@ func (c Config) Validate() error {
 		return fmt.Errorf("%s: expected a URL such as postgres://user:password@host:5432/holdfast", c.withDefaults().URLSource)
 	}
 	if c.MaxConnections < 0 || c.MaxConnections > 10_000 {
-		return errors.New("MaxConnections: expected 1 to 10000")
+		return errors.New("MaxConnections: expected 1 to 10000, or 0 for the default")
+	}
+	if c.ConnectTimeout < 0 {
+		return errors.New("ConnectTimeout: expected a positive duration, or 0 for the default")
 	}
 	return nil
 }
@@ -78,6 +81,7 @@ type DB struct {
 	engine  Engine
 	version string
 	metrics *metrics
+	limits  limits
 }
 
 // Open connects and finds out which engine answers.
@@ -88,7 +92,7 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	config = config.withDefaults()
 	poolConfig, err := pgxpool.ParseConfig(config.URL)
 	if err != nil {
-		return nil, fmt.Errorf("%s: not a usable database URL", config.URLSource)
+		return nil, fmt.Errorf("%s: not a usable database URL: %s", config.URLSource, whyNotParsed(err))
 	}
 	poolConfig.MaxConns = int32(config.MaxConnections) //nolint:gosec // Validate bounds it to 10000
 	poolConfig.ConnConfig.ConnectTimeout = config.ConnectTimeout
@@ -96,35 +100,28 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	poolConfig.MaxConnLifetimeJitter = 3 * time.Minute
 	poolConfig.ConnConfig.RuntimeParams["application_name"] = config.ApplicationName
 	poolConfig.ConnConfig.RuntimeParams["timezone"] = "UTC"
+	// A process that stops in the middle of a transaction must not keep its locks for ever.
+	poolConfig.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(idleInTransaction.Milliseconds(), 10)
 	pool, err := pgxpool.NewWithConfig(ctx, poolConfig)
 	if err != nil {
-		return nil, fmt.Errorf("open the database pool: %w", withoutSecrets(err))
+		return nil, fmt.Errorf("open a pool for the database of %s: %w", config.URLSource, withoutSecrets(err))
 	}
 	var version string
 	if err := pool.QueryRow(ctx, "SELECT version()").Scan(&version); err != nil {
 		pool.Close()
 		return nil, fmt.Errorf("connect to the database of %s: %w", config.URLSource, withoutSecrets(err))
 	}
+	engine, shown, err := detect(version)
+	if err != nil {
+		pool.Close()
+		return nil, fmt.Errorf("%s: %w", config.URLSource, err)
+	}
 	m, err := newMetrics(config.Metrics)
 	if err != nil {
 		pool.Close()
 		return nil, err
 	}
-	d := &DB{pool: pool, version: shortVersion(version), metrics: m}
-	switch {
-	case strings.Contains(version, "CockroachDB"):
-		d.engine = EngineCockroachDB
-	case strings.HasPrefix(version, "PostgreSQL"):
-		d.engine = EnginePostgreSQL
-		if major := majorVersion(version); major > 0 && major < 15 {
-			pool.Close()
-			return nil, fmt.Errorf("%s: PostgreSQL 15 or later is needed, the server is %s", config.URLSource, d.version)
-		}
-	default:
-		pool.Close()
-		return nil, fmt.Errorf("%s: neither CockroachDB nor PostgreSQL answered", config.URLSource)
-	}
-	return d, nil
+	return &DB{pool: pool, engine: engine, version: shown, metrics: m, limits: defaultLimits()}, nil
 }
 
 // Pool is for reads and for libraries that bring their own transactions, such as River.
@@ -148,29 +145,23 @@ func (d *DB) Ping(ctx context.Context) error {
 	return nil
 }
 
-// InSnapshot runs reads in one read-only transaction, so that what they return belongs together.
-func InSnapshot[T any](ctx context.Context, d *DB, fn func(ctx context.Context, tx pgx.Tx) (T, error)) (T, error) {
-	var zero T
-	isolation := pgx.RepeatableRead
-	if d.engine == EngineCockroachDB {
-		// CockroachDB knows REPEATABLE READ only as another name of SERIALIZABLE in older versions
-		// and as a preview in newer ones: ask for what both mean.
-		isolation = pgx.Serializable
-	}
-	tx, err := d.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: isolation, AccessMode: pgx.ReadOnly})
-	if err != nil {
-		return zero, Classify(err)
-	}
-	defer func() { _ = tx.Rollback(context.WithoutCancel(ctx)) }()
-	result, err := fn(ctx, tx)
-	if err != nil {
-		return zero, Classify(err)
-	}
-	return result, nil
-}
-
 // versionPattern finds the product and its version in what version() answers.
 var versionPattern = regexp.MustCompile(`^(PostgreSQL [0-9.]+|CockroachDB \S+ v[0-9][^ ]*)`)
+
+// detect is the engine and the version to show, from what version() answers.
+func detect(version string) (Engine, string, error) {
+	shown := shortVersion(version)
+	switch {
+	case strings.Contains(version, "CockroachDB"):
+		return EngineCockroachDB, shown, nil
+	case strings.HasPrefix(version, "PostgreSQL"):
+		if major := majorVersion(version); major > 0 && major < 15 {
+			return "", "", fmt.Errorf("PostgreSQL 15 or later is needed, the server is %s", shown)
+		}
+		return EnginePostgreSQL, shown, nil
+	}
+	return "", "", errors.New("neither CockroachDB nor PostgreSQL answered")
+}
 
 func shortVersion(version string) string {
 	found := versionPattern.FindString(version)
@@ -200,8 +191,8 @@ func majorVersion(version string) int {
 	return major
 }
 
-// withoutSecrets keeps the reason of a failed connection and drops the connection string, which
-// pgx repeats in its messages.
+// withoutSecrets keeps the reason of a failed connection in one line. What pgx says beside it is
+// longer than a reader needs and names the user.
 func withoutSecrets(err error) error {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
@@ -211,5 +202,20 @@ func withoutSecrets(err error) error {
 	if errors.As(err, &netErr) {
 		return errors.New(netErr.Error())
 	}
+	var connectErr *pgconn.ConnectError
+	if errors.As(err, &connectErr) {
+		return errors.New(strings.Join(strings.Fields(connectErr.Unwrap().Error()), " "))
+	}
 	return errors.New("no connection could be made")
+}
+
+// whyNotParsed is the reason without the URL. When net/url is at a loss it quotes the part it
+// stumbled on, which may be a piece of the password.
+func whyNotParsed(err error) string {
+	var urlErr *url.Error
+	var parseErr *pgconn.ParseConfigError
+	if errors.As(err, &urlErr) || !errors.As(err, &parseErr) || parseErr.Unwrap() == nil {
+		return "expected postgres://user:password@host:5432/database, with / ? # % and @ of the password percent-encoded"
+	}
+	return parseErr.Unwrap().Error()
 }

@@ -3,11 +3,11 @@ package db
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"strings"
 
-	"github.com/cockroachdb/cockroach-go/v2/crdb"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
@@ -19,22 +19,29 @@ import (
 // runs again; its request row or its guarded transitions tell whether it had already happened.
 var ErrOutcomeUnknown = errors.New("the database did not say whether the transaction committed")
 
-// ErrContention says that a transaction lost to others more often than its limit allows.
+// ErrContention says that a transaction lost to others more often, or for longer, than its limit
+// allows.
 var ErrContention = errors.New("the transaction was restarted too often")
 
-// SQLSTATE codes that Holdfast tells apart.
+// SQLSTATE codes and classes that Holdfast tells apart.
 const (
-	codeCheckViolation        = "23514"
-	codeUniqueViolation       = "23505"
-	codeSerializationFailure  = "40001"
-	codeCompletionUnknown     = "40003"
-	codeDeadlock              = "40P01"
-	codeAdminShutdown         = "57P01"
-	codeCrashShutdown         = "57P02"
-	codeCannotConnectNow      = "57P03"
-	codeTooManyConnections    = "53300"
+	codeCheckViolation       = "23514"
+	codeUniqueViolation      = "23505"
+	codeSerializationFailure = "40001"
+	codeCompletionUnknown    = "40003"
+	codeDeadlock             = "40P01"
+	codeLockNotAvailable     = "55P03"
+	codeQueryCanceled        = "57014"
+	codeAdminShutdown        = "57P01"
+	codeCrashShutdown        = "57P02"
+	codeCannotConnectNow     = "57P03"
+
 	classConnectionException  = "08"
+	classConstraintViolation  = "23"
+	classInvalidTransaction   = "25"
+	classTransactionRollback  = "40"
 	classInsufficientResource = "53"
+	classSystemError          = "58"
 )
 
 // ViolatedConstraint is the name of the CHECK or UNIQUE constraint that refused a statement, or ""
@@ -59,36 +66,67 @@ func restartable(err error) bool {
 	return false
 }
 
-// connectionLost reports that the connection, not the statement, failed.
+// connectionLost reports that the connection, not the statement, failed, or that there was none.
 func connectionLost(err error) bool {
+	var connectErr *pgconn.ConnectError
+	if errors.As(err, &connectErr) {
+		return true
+	}
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) {
 		switch pgErr.Code {
 		case codeAdminShutdown, codeCrashShutdown, codeCannotConnectNow:
 			return true
 		}
-		return strings.HasPrefix(pgErr.Code, classConnectionException)
+		// The server closes the connection after a FATAL error, whatever its code.
+		return pgErr.Severity == "FATAL" || pgErr.SeverityUnlocalized == "FATAL" || inClass(pgErr, classConnectionException)
+	}
+	if gaveUp(err) {
+		return false
 	}
 	var netErr net.Error
-	var connectErr *pgconn.ConnectError
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
-		errors.As(err, &connectErr) || errors.As(err, &netErr) ||
-		strings.Contains(err.Error(), "conn closed")
+		errors.Is(err, pgconn.ErrConnClosed) || errors.As(err, &netErr)
 }
 
-// ambiguous reports that an error of COMMIT leaves the outcome open.
-func ambiguous(err error) bool {
+// gaveUp reports that the caller or a limit ended the wait.
+func gaveUp(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// committedPerhaps reports that an error of COMMIT, or of the RELEASE that commits on CockroachDB,
+// leaves the outcome open: it is neither a refusal of the server that means rollback, nor an error
+// from before anything was sent.
+func committedPerhaps(err error) bool {
+	var pgErr *pgconn.PgError
+	if errors.As(err, &pgErr) {
+		return pgErr.Code == codeCompletionUnknown ||
+			!inClass(pgErr, classConstraintViolation, classInvalidTransaction, classTransactionRollback)
+	}
+	return !errors.Is(err, pgx.ErrTxCommitRollback) && !pgconn.SafeToRetry(err)
+}
+
+// outcomeOf marks an error of a statement by which the server says that it does not know.
+func outcomeOf(err error) error {
 	var pgErr *pgconn.PgError
 	if errors.As(err, &pgErr) && pgErr.Code == codeCompletionUnknown {
-		return true
+		return fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 	}
-	var commitErr *crdb.AmbiguousCommitError
-	return errors.As(err, &commitErr) || connectionLost(err) ||
-		errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+	return err
+}
+
+func inClass(err *pgconn.PgError, classes ...string) bool {
+	for _, class := range classes {
+		if strings.HasPrefix(err.Code, class) {
+			return true
+		}
+	}
+	return false
 }
 
 // Classify turns a failure of the database itself into fault.KindUnavailable, and leaves faults,
-// refusals and defects as they are.
+// refusals and defects as they are. The cause stays in the chain: errors.Is still finds
+// ErrContention and ErrOutcomeUnknown.
 func Classify(err error) error {
 	if err == nil {
 		return nil
@@ -97,16 +135,25 @@ func Classify(err error) error {
 	if errors.As(err, &known) {
 		return err
 	}
-	var pgErr *pgconn.PgError
-	isPG := errors.As(err, &pgErr)
 	switch {
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return fault.Unavailable(err, "the request was given up before the database answered")
-	case errors.Is(err, ErrContention):
-		return fault.Unavailable(err, "too many requests want the same units at this moment; try again")
+	case errors.Is(err, ErrContention), restartable(err):
+		return fault.Unavailable(err, "too many requests want the same thing at this moment; try again")
 	case errors.Is(err, ErrOutcomeUnknown), connectionLost(err):
 		return unavailable(err)
-	case isPG && strings.HasPrefix(pgErr.Code, classInsufficientResource):
+	case errors.Is(err, context.Canceled):
+		return fault.Unavailable(err, "the request was given up before the database answered")
+	case errors.Is(err, context.DeadlineExceeded):
+		return fault.Unavailable(err, "the database did not answer in time; try again")
+	}
+	var pgErr *pgconn.PgError
+	if !errors.As(err, &pgErr) {
+		return err
+	}
+	switch pgErr.Code {
+	case codeCompletionUnknown, codeLockNotAvailable, codeQueryCanceled:
+		return unavailable(err)
+	}
+	if inClass(pgErr, classInsufficientResource, classSystemError) {
 		return unavailable(err)
 	}
 	return err

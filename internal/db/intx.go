@@ -12,17 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Limits of one transaction's retries. The deadline is what ends a hot transaction; the count
-// only stops a loop that makes no progress at all.
-const (
-	maxAttempts     = 200
-	maxTransaction  = 15 * time.Second
-	firstBackoff    = 500 * time.Microsecond
-	longestBackoff  = 60 * time.Millisecond
-	rollbackTimeout = 2 * time.Second
-	// maxReplays is how often Replayable runs a command again after an unknown outcome.
-	maxReplays = 4
-)
+// serializable is asked for by name: PostgreSQL's default is READ COMMITTED, and CockroachDB's can
+// be configured.
+func serializable() pgx.TxOptions { return pgx.TxOptions{IsoLevel: pgx.Serializable} }
 
 // InTx runs fn in one SERIALIZABLE transaction and commits it. It is the only place that begins
 // one for writing.
@@ -30,14 +22,15 @@ const (
 // fn may run several times, on conflicts with other transactions and on connections lost before
 // the commit, so it returns its result, writes no captured variable and calls nothing outside the
 // database; jobs are enqueued through its tx. An error of fn rolls back and is returned as it is,
-// except that failures of the database become fault.KindUnavailable.
+// except that failures of the database become fault.KindUnavailable. One of those is ErrContention:
+// the transaction lost to others until its limit was reached.
 //
 // When the commit's outcome cannot be known the error is ErrOutcomeUnknown; see Replayable.
 func InTx[T any](ctx context.Context, d *DB, name string, fn func(ctx context.Context, tx pgx.Tx) (T, error)) (T, error) {
 	ctx, span := startSpan(ctx, name)
 	defer span.End()
 	started := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, maxTransaction)
+	ctx, cancel := context.WithTimeout(ctx, d.limits.duration)
 	defer cancel()
 
 	attempts := 0
@@ -45,13 +38,12 @@ func InTx[T any](ctx context.Context, d *DB, name string, fn func(ctx context.Co
 		attempts++
 		return fn(ctx, tx)
 	}
-	var result T
-	var err error
-	if d.engine == EngineCockroachDB {
-		result, err = inTxCockroachDB(ctx, d, counted)
-	} else {
-		result, err = inTxPostgreSQL(ctx, d, counted)
-	}
+	result, err := again(ctx, d.limits, func() (T, error) {
+		if d.engine == EngineCockroachDB {
+			return onceCockroachDB(ctx, d.pool, d.limits, counted)
+		}
+		return oncePostgreSQL(ctx, d.pool, counted)
+	})
 	d.metrics.observe(name, attempts, time.Since(started), err)
 	if err != nil {
 		span.RecordError(err)
@@ -81,40 +73,51 @@ func Replayable[T any](ctx context.Context, d *DB, name string, fn func(ctx cont
 	}
 }
 
-// inTxPostgreSQL restarts from BEGIN: PostgreSQL gives a transaction no second chance.
-func inTxPostgreSQL[T any](ctx context.Context, d *DB, fn func(ctx context.Context, tx pgx.Tx) (T, error)) (T, error) {
+// again runs a whole transaction until it ends for a reason that another run would not change.
+func again[T any](ctx context.Context, l limits, once func() (T, error)) (T, error) {
+	var zero T
+	conflicts, losses := 0, 0
 	for attempt := 0; ; attempt++ {
-		result, err := oncePostgreSQL(ctx, d, fn)
+		result, err := once()
 		if err == nil {
 			return result, nil
 		}
-		var zero T
-		again := restartable(err) || (connectionLost(err) && !errors.Is(err, ErrOutcomeUnknown))
-		if !again {
+		tryAgain := false
+		switch {
+		case errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrContention):
 			return zero, err
+		case restartable(err):
+			conflicts++
+			tryAgain = conflicts < l.attempts
+		case connectionLost(err):
+			losses++
+			tryAgain = losses < l.connections
 		}
-		if attempt+1 >= maxAttempts || !pause(ctx, attempt) {
-			if restartable(err) {
-				return zero, fmt.Errorf("%w: %w", ErrContention, err)
-			}
-			return zero, err
+		if tryAgain && pause(ctx, attempt) {
+			continue
 		}
+		if restartable(err) || (conflicts > 0 && outOfTime(ctx, err)) {
+			return zero, fmt.Errorf("%w: %w", ErrContention, err)
+		}
+		return zero, err
 	}
 }
 
-func oncePostgreSQL[T any](ctx context.Context, d *DB, fn func(ctx context.Context, tx pgx.Tx) (T, error)) (T, error) {
+// oncePostgreSQL is one attempt from BEGIN: PostgreSQL gives a transaction no second chance.
+func oncePostgreSQL[T any](ctx context.Context, conn crdbpgx.Conn, fn func(ctx context.Context, tx pgx.Tx) (T, error)) (T, error) {
 	var zero T
-	tx, err := d.pool.BeginTx(ctx, pgx.TxOptions{IsoLevel: pgx.Serializable})
+	tx, err := conn.BeginTx(ctx, serializable())
 	if err != nil {
 		return zero, err
 	}
+	// Deferred, because a panic of fn must give the connection back, too.
+	defer rollback(ctx, tx)
 	result, err := fn(ctx, tx)
 	if err != nil {
-		rollback(ctx, tx)
-		return zero, err
+		return zero, outcomeOf(err)
 	}
 	if err := tx.Commit(ctx); err != nil {
-		if ambiguous(err) {
+		if committedPerhaps(err) {
 			return zero, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
 		}
 		return zero, err
@@ -122,53 +125,48 @@ func oncePostgreSQL[T any](ctx context.Context, d *DB, fn func(ctx context.Conte
 	return result, nil
 }
 
-// inTxCockroachDB uses the savepoint protocol of cockroach-go, which keeps the transaction's place
-// in line. It must never run on PostgreSQL: it ignores the error of COMMIT, because on CockroachDB
-// the RELEASE has already committed.
-func inTxCockroachDB[T any](ctx context.Context, d *DB, fn func(ctx context.Context, tx pgx.Tx) (T, error)) (T, error) {
-	var zero T
-	for attempt := 0; ; attempt++ {
-		var result T
-		var fnErr error
-		err := crdbpgx.ExecuteTx(crdb.WithMaxRetries(ctx, maxAttempts), d.pool,
-			pgx.TxOptions{IsoLevel: pgx.Serializable}, func(tx pgx.Tx) error {
-				var value T
-				value, fnErr = fn(ctx, tx)
-				if fnErr != nil {
-					return fnErr
-				}
-				result = value
-				return nil
-			})
-		if err == nil {
-			return result, nil
-		}
-		var tooOften *crdb.MaxRetriesExceededError
-		var commitErr *crdb.AmbiguousCommitError
-		switch {
-		case errors.As(err, &tooOften):
-			return zero, fmt.Errorf("%w: %w", ErrContention, err)
-		case errors.As(err, &commitErr) && definite(err):
-			// RELEASE was answered with a definite refusal, such as a deferred constraint.
-			return zero, err
-		case fnErr == nil && ambiguous(err):
-			return zero, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
-		case connectionLost(err) && attempt < maxReplays && pause(ctx, attempt+3):
-			continue
-		}
-		return zero, err
+// onceCockroachDB uses the savepoint protocol of cockroach-go, which restarts on 40001 by itself
+// and keeps the transaction's place in line. It must never run on PostgreSQL: it ignores the error
+// of COMMIT, because on CockroachDB the RELEASE has already committed.
+func onceCockroachDB[T any](ctx context.Context, conn crdbpgx.Conn, l limits, fn func(ctx context.Context, tx pgx.Tx) (T, error)) (T, error) {
+	var result, zero T
+	runs := 0
+	err := crdbpgx.ExecuteTx(crdb.WithMaxRetries(ctx, l.attempts), conn, serializable(), func(tx pgx.Tx) error {
+		runs++
+		var err error
+		result, err = fn(ctx, tx)
+		return err
+	})
+	if err == nil {
+		return result, nil
 	}
+	var tooOften *crdb.MaxRetriesExceededError
+	var restart *crdb.TxnRestartError
+	var release *crdb.AmbiguousCommitError
+	switch {
+	case errors.As(err, &tooOften):
+		return zero, fmt.Errorf("%w: %w", ErrContention, err)
+	case errors.As(err, &restart):
+		// The transaction had been refused, and going back to its savepoint failed as well.
+		return zero, err
+	case errors.As(err, &release) && committedPerhaps(err):
+		return zero, fmt.Errorf("%w: %w", ErrOutcomeUnknown, err)
+	case runs > 1 && outOfTime(ctx, err):
+		return zero, fmt.Errorf("%w: %w", ErrContention, err)
+	}
+	return zero, outcomeOf(err)
 }
 
-// definite reports an answer of the server that says the transaction was rolled back.
-func definite(err error) bool {
-	return ViolatedConstraint(err) != "" || restartable(err)
+// outOfTime reports that err comes from the deadline of ctx.
+func outOfTime(ctx context.Context, err error) bool {
+	return gaveUp(err) && errors.Is(ctx.Err(), context.DeadlineExceeded)
 }
 
 func rollback(ctx context.Context, tx pgx.Tx) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
-	// The connection is discarded when this fails, which rolls back as well.
+	// The connection is discarded when this fails, which rolls back as well. After a commit it
+	// does nothing.
 	_ = tx.Rollback(ctx)
 }
 

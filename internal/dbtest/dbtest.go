@@ -10,6 +10,7 @@ package dbtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -51,7 +52,7 @@ func Main(m *testing.M) {
 		fmt.Fprintln(os.Stderr, "dbtest:", err)
 		code = max(code, 1)
 	}
-	os.Exit(code)
+	os.Exit(code) //nolint:revive // it stands for the TestMain that calls it
 }
 
 // Open is the package's migrated database. Do not close it.
@@ -123,24 +124,29 @@ func (s *sharedDatabase) close() error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	var err error
+	var product db.Engine
 	if s.db != nil {
 		s.db.Close()
-		err = drop(ctx, s.server, s.db.Engine(), s.name)
+		product = s.db.Engine()
 	}
-	if stopErr := s.engine.Close(); err == nil {
-		err = stopErr
-	}
-	return err
+	return errors.Join(drop(ctx, s.server, product, s.name), s.engine.Close())
 }
 
 func newName() string { return "holdfast_test_" + uuid.NewString()[:8] }
 
+// drop takes an engine of "" for one that never answered.
 func drop(ctx context.Context, server string, engine db.Engine, name string) error {
-	if engine == db.EngineCockroachDB {
-		return execute(ctx, server, "DROP DATABASE IF EXISTS "+name+" CASCADE")
+	statement := "DROP DATABASE IF EXISTS " + name
+	switch engine {
+	case db.EngineCockroachDB:
+		statement += " CASCADE"
+	case db.EnginePostgreSQL:
+		statement += " WITH (FORCE)"
 	}
-	return execute(ctx, server, "DROP DATABASE IF EXISTS "+name+" WITH (FORCE)")
+	if err := execute(ctx, server, statement); err != nil {
+		return fmt.Errorf("drop database %s: %w", name, err)
+	}
+	return nil
 }
 
 func execute(ctx context.Context, server, statement string) error {

@@ -36,7 +36,7 @@ CREATE TABLE IF NOT EXISTS holds (
     CONSTRAINT holds_extensions CHECK (extensions BETWEEN 0 AND max_extensions),
     CONSTRAINT holds_claimable CHECK (claimable_at >= deadline),
     CONSTRAINT holds_total CHECK (total_minor >= 0)
-);
+) WITH (fillfactor = 70);
 
 -- What expiry sweeps, and what a claim that would be refused reaps.
 CREATE INDEX IF NOT EXISTS holds_due ON holds (tenant_id, region, claimable_at)

@@ -1,0 +1,31 @@
+// Package deps pins modules while the tree is being laid out.
+package deps
+
+import (
+	_ "cloud.google.com/go/civil"
+	_ "github.com/99designs/gqlgen/graphql"
+	_ "github.com/99designs/gqlgen/graphql/handler"
+	_ "github.com/alecthomas/kong"
+	_ "github.com/bojanz/currency"
+	_ "github.com/casbin/casbin/v2"
+	_ "github.com/cockroachdb/cockroach-go/v2/crdb/crdbpgxv5"
+	_ "github.com/cockroachdb/cockroach-go/v2/testserver"
+	_ "github.com/golang-migrate/migrate/v4"
+	_ "github.com/golang-migrate/migrate/v4/database/cockroachdb"
+	_ "github.com/golang-migrate/migrate/v4/database/pgx/v5"
+	_ "github.com/golang-migrate/migrate/v4/source/iofs"
+	_ "github.com/google/uuid"
+	_ "github.com/hashicorp/golang-lru/v2/expirable"
+	_ "github.com/jackc/pgx/v5/pgxpool"
+	_ "github.com/jackc/pgx/v5/stdlib"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/riverqueue/river"
+	_ "github.com/riverqueue/river/riverdriver/riverpgxv5"
+	_ "github.com/riverqueue/river/rivermigrate"
+	_ "github.com/schollz/progressbar/v3"
+	_ "github.com/vektah/gqlparser/v2"
+	_ "github.com/vikstrous/dataloadgen"
+	_ "go.opentelemetry.io/otel"
+	_ "golang.org/x/sync/errgroup"
+	_ "pgregory.net/rapid"
+)
