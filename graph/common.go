@@ -1,0 +1,136 @@
+package graph
+
+import (
+	"context"
+
+	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/graph/generated"
+	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/internal/ids"
+	"github.com/holdfast/holdfast/inventory"
+	"github.com/holdfast/holdfast/tenants"
+)
+
+// Mutation returns generated.MutationResolver implementation.
+func (r *Resolver) Mutation() generated.MutationResolver { return &mutationResolver{r} }
+
+// Query returns generated.QueryResolver implementation.
+func (r *Resolver) Query() generated.QueryResolver { return &queryResolver{r} }
+
+// Booking returns generated.BookingResolver implementation.
+func (r *Resolver) Booking() generated.BookingResolver { return &bookingResolver{r} }
+
+// Event returns generated.EventResolver implementation.
+func (r *Resolver) Event() generated.EventResolver { return &eventResolver{r} }
+
+// Hold returns generated.HoldResolver implementation.
+func (r *Resolver) Hold() generated.HoldResolver { return &holdResolver{r} }
+
+// Payment returns generated.PaymentResolver implementation.
+func (r *Resolver) Payment() generated.PaymentResolver { return &paymentResolver{r} }
+
+// Property returns generated.PropertyResolver implementation.
+func (r *Resolver) Property() generated.PropertyResolver { return &propertyResolver{r} }
+
+// RefusedLine returns generated.RefusedLineResolver implementation.
+func (r *Resolver) RefusedLine() generated.RefusedLineResolver { return &refusedLineResolver{r} }
+
+// RoomType returns generated.RoomTypeResolver implementation.
+func (r *Resolver) RoomType() generated.RoomTypeResolver { return &roomTypeResolver{r} }
+
+// Show returns generated.ShowResolver implementation.
+func (r *Resolver) Show() generated.ShowResolver { return &showResolver{r} }
+
+// Unit returns generated.UnitResolver implementation.
+func (r *Resolver) Unit() generated.UnitResolver { return &unitResolver{r} }
+
+type (
+	mutationResolver    struct{ *Resolver }
+	queryResolver       struct{ *Resolver }
+	bookingResolver     struct{ *Resolver }
+	eventResolver       struct{ *Resolver }
+	holdResolver        struct{ *Resolver }
+	paymentResolver     struct{ *Resolver }
+	propertyResolver    struct{ *Resolver }
+	refusedLineResolver struct{ *Resolver }
+	roomTypeResolver    struct{ *Resolver }
+	showResolver        struct{ *Resolver }
+	unitResolver        struct{ *Resolver }
+)
+
+// Node is the resolver for the node field. The id's kind chooses the field that reads it.
+func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, error) {
+	switch ids.PrefixOf(id) {
+	case tenants.TenantKind{}.Prefix():
+		return node(r.Tenant(ctx, &id))
+	case tenants.PropertyKind{}.Prefix():
+		return node(r.Hotel(ctx, id))
+	case tenants.VenueKind{}.Prefix():
+		return node(r.Venue(ctx, id))
+	case tenants.ChannelKind{}.Prefix():
+		return node(r.channel(ctx, id))
+	case tenants.KeyKind{}.Prefix():
+		return node(r.key(ctx, id))
+	case inventory.EventKind{}.Prefix():
+		return node(r.event(ctx, id))
+	case inventory.ShowKind{}.Prefix():
+		return node(r.Show(ctx, id))
+	case inventory.ChartKind{}.Prefix():
+		return node(r.Chart(ctx, id))
+	case inventory.RoomTypeKind{}.Prefix():
+		return node(r.roomType(ctx, id))
+	case inventory.HoldKind{}.Prefix():
+		return node(r.Hold(ctx, id))
+	case bookings.BookingKind{}.Prefix():
+		return node(r.Booking(ctx, id))
+	}
+	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, event, show, chart, room type, hold or booking, got %.48q", id)
+}
+
+// node passes an entity on as a Node. A nil pointer must not become a Node that is not nil.
+func node[T generated.Node](found *T, err error) (generated.Node, error) {
+	if err != nil {
+		return nil, err
+	}
+	return *found, nil
+}
+
+func (r *queryResolver) channel(ctx context.Context, text string) (*generated.Channel, error) {
+	var d decoder
+	id := readGlobalID[tenants.ChannelKind](&d, "id", text)
+	if d.err != nil {
+		return nil, d.err
+	}
+	channel, err := r.tenants.Channel(ctx, actorOf(ctx), id)
+	return one(channel, err, channelView)
+}
+
+func (r *queryResolver) key(ctx context.Context, text string) (*generated.Key, error) {
+	var d decoder
+	id := readGlobalID[tenants.KeyKind](&d, "id", text)
+	if d.err != nil {
+		return nil, d.err
+	}
+	key, err := r.tenants.Key(ctx, actorOf(ctx), tenants.TenantID{}, id)
+	return one(key, err, keyView)
+}
+
+func (r *queryResolver) event(ctx context.Context, text string) (*generated.Event, error) {
+	var d decoder
+	id := readID[inventory.EventKind](&d, "id", text)
+	if d.err != nil {
+		return nil, d.err
+	}
+	event, err := load(ctx, loadersOf(ctx).events, id, "event")
+	return one(event, err, eventView)
+}
+
+func (r *queryResolver) roomType(ctx context.Context, text string) (*generated.RoomType, error) {
+	var d decoder
+	id := readID[inventory.RoomTypeKind](&d, "id", text)
+	if d.err != nil {
+		return nil, d.err
+	}
+	roomType, err := load(ctx, loadersOf(ctx).roomTypes, id, "room type")
+	return one(roomType, err, roomTypeView)
+}

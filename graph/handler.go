@@ -1,0 +1,246 @@
+package graph
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/99designs/gqlgen/graphql/handler"
+	"github.com/99designs/gqlgen/graphql/handler/extension"
+	"github.com/vektah/gqlparser/v2/ast"
+	"github.com/vektah/gqlparser/v2/gqlerror"
+
+	"github.com/holdfast/holdfast/graph/generated"
+	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/policies"
+	"github.com/holdfast/holdfast/tenants"
+)
+
+// The headers of the API besides those of HTTP itself.
+const (
+	headerSession   = "Holdfast-Session"
+	headerRequestID = "X-Request-Id"
+)
+
+// api is the endpoint: it tells who calls, within which limits, and lets the operation run.
+type api struct {
+	config Config
+	faults *presenter
+	server *handler.Server
+}
+
+// NewHandler makes the GraphQL endpoint, to be mounted at one path. It accepts POST with a JSON body
+// and, for queries, GET; every request presents a key in the Authorization header and may present a
+// guest session in the Holdfast-Session header. Without a good key the answer is 401 with a GraphQL
+// error. It waits for nothing when it is no longer used.
+func NewHandler(config Config) (http.Handler, error) {
+	if err := config.Validate(); err != nil {
+		return nil, err
+	}
+	config = config.withDefaults()
+	if config.Authorizer == nil {
+		policy, err := policies.New()
+		if err != nil {
+			return nil, fmt.Errorf("load the policy: %w", err)
+		}
+		config.Authorizer = policy
+	}
+	measured, err := newMetrics(config.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	halls, err := newHallCache(config.Inventory, config.MaxCachedSeats)
+	if err != nil {
+		return nil, err
+	}
+	parsed, err := newQueryCache[*ast.QueryDocument](config.MaxPersistedQueries)
+	if err != nil {
+		return nil, err
+	}
+	persisted, err := newQueryCache[string](config.MaxPersistedQueries)
+	if err != nil {
+		return nil, err
+	}
+	resolver := &Resolver{
+		tenants: config.Tenants, inventory: config.Inventory, bookings: config.Bookings, authorizer: config.Authorizer, halls: halls,
+	}
+	schema := generated.NewExecutableSchema(generated.Config{Resolvers: resolver})
+	faults := &presenter{logger: config.Logger}
+
+	server := handler.New(schema)
+	server.AddTransport(&transport{config: config, resolver: resolver, metrics: measured})
+	server.SetQueryCache(parsed)
+	server.SetParserTokenLimit(config.MaxTokens)
+	server.SetDisableSuggestion(!config.Introspection)
+	server.SetErrorPresenter(faults.present)
+	server.SetRecoverFunc(faults.recover)
+	server.Use(extension.AutomaticPersistedQuery{Cache: persisted})
+	if config.Introspection {
+		server.Use(extension.Introspection{})
+	}
+	server.Use(&limits{maxDepth: config.MaxDepth, maxCost: config.MaxCost, introspection: config.Introspection})
+	server.AroundRootFields(freshLoaders(resolver, config))
+	return &api{config: config, faults: faults, server: server}, nil
+}
+
+// freshLoaders gives each mutation of an operation loaders of its own: what an earlier one read may
+// have been changed by it.
+func freshLoaders(resolver *Resolver, config Config) graphql.RootFieldMiddleware {
+	return func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
+		if graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation {
+			ctx = withLoaders(ctx, newLoaders(resolver, actorOf(ctx), config.BatchWait))
+		}
+		return next(ctx)
+	}
+}
+
+// ServeHTTP tells who calls before anything of the request is read.
+func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	ctx, cancel := context.WithTimeout(withRequestID(r.Context(), requestIDOf(r)), a.config.MaxDuration)
+	defer cancel()
+	header := w.Header()
+	header.Set(headerRequestID, requestIDFrom(ctx))
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cache-Control", "no-store")
+	header.Set("Content-Type", contentType(r))
+	defer func() {
+		if caught := recover(); caught != nil {
+			answer(w, http.StatusInternalServerError, a.faults.present(ctx, a.faults.recover(ctx, caught)))
+		}
+	}()
+	if !a.allowOrigin(w, r) {
+		answer(w, http.StatusForbidden, failure(codeForbidden, "Origin: pages of this origin may not call this API"))
+		return
+	}
+	switch r.Method {
+	case http.MethodOptions:
+		a.preflight(w)
+		return
+	case http.MethodGet, http.MethodPost:
+	default:
+		header.Set("Allow", allowedMethods)
+		answer(w, http.StatusMethodNotAllowed, failure(codeBadInput, "expected a POST with a JSON body, or a GET of a query"))
+		return
+	}
+	actor, err := a.authenticate(ctx, r)
+	if err != nil {
+		answer(w, statusOf(err), a.faults.present(ctx, err))
+		return
+	}
+	a.server.ServeHTTP(w, r.WithContext(withActor(ctx, actor)))
+}
+
+func (a *api) authenticate(ctx context.Context, r *http.Request) (tenants.Actor, error) {
+	bearer, err := onlyOne(r, "Authorization")
+	if err != nil {
+		return tenants.Actor{}, err
+	}
+	session, err := onlyOne(r, headerSession)
+	if err != nil {
+		return tenants.Actor{}, err
+	}
+	credential, err := tenants.ParseBearer(bearer)
+	if err != nil {
+		return tenants.Actor{}, err
+	}
+	return a.config.Tenants.Authenticate(ctx, credential, strings.TrimSpace(session))
+}
+
+// onlyOne is the value of a header that must not come twice: which of two would count?
+func onlyOne(r *http.Request, name string) (string, error) {
+	values := r.Header.Values(name)
+	switch len(values) {
+	case 0:
+		return "", nil
+	case 1:
+		return values[0], nil
+	}
+	return "", fault.Unauthenticated("%s: expected one header, got %d", name, len(values))
+}
+
+func statusOf(err error) int {
+	switch fault.KindOf(err) {
+	case fault.KindUnauthenticated:
+		return http.StatusUnauthorized
+	case fault.KindUnavailable:
+		return http.StatusServiceUnavailable
+	case fault.KindInternal, fault.KindInvalid, fault.KindDenied, fault.KindNotFound, fault.KindConflict, fault.KindExhausted:
+	}
+	return http.StatusInternalServerError
+}
+
+const allowedMethods = "GET, POST, OPTIONS"
+
+// allowOrigin tells browsers whose pages may read the answer. A request without an Origin header
+// comes from no page.
+func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
+	header := w.Header()
+	if len(a.config.AllowedOrigins) == 0 {
+		header.Set("Access-Control-Allow-Origin", "*")
+	} else {
+		header.Add("Vary", "Origin")
+		origin := r.Header.Get("Origin")
+		if origin == "" {
+			return true
+		}
+		if !slices.Contains(a.config.AllowedOrigins, origin) {
+			return false
+		}
+		header.Set("Access-Control-Allow-Origin", origin)
+	}
+	header.Set("Access-Control-Expose-Headers", headerRequestID)
+	return true
+}
+
+// preflight answers a browser that asks before it lets a page call.
+func (a *api) preflight(w http.ResponseWriter) {
+	header := w.Header()
+	header.Set("Access-Control-Allow-Methods", allowedMethods)
+	header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, "+headerSession+", "+headerRequestID)
+	header.Set("Access-Control-Max-Age", "86400")
+	header.Del("Content-Type")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// requestIDKey is where a request's context carries its id.
+type requestIDKey struct{}
+
+func withRequestID(ctx context.Context, id string) context.Context {
+	return context.WithValue(ctx, requestIDKey{}, id)
+}
+
+func requestIDFrom(ctx context.Context) string {
+	id, _ := ctx.Value(requestIDKey{}).(string)
+	return id
+}
+
+// requestIDOf is the caller's own id of the request when it is fit for a log, else a fresh one.
+func requestIDOf(r *http.Request) string {
+	id := r.Header.Get(headerRequestID)
+	const maxLength = 64
+	odd := func(c rune) bool {
+		return !(c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.ContainsRune("-_.", c))
+	}
+	if id == "" || len(id) > maxLength || strings.ContainsFunc(id, odd) {
+		return rand.Text()
+	}
+	return id
+}
+
+// recover keeps a panic out of the answer and in the log.
+func (p *presenter) recover(ctx context.Context, caught any) error {
+	p.logger.LogAttrs(ctx, slog.LevelError, "a request panicked",
+		slog.String("request_id", requestIDFrom(ctx)), slog.Any("panic", caught), slog.String("stack", string(debug.Stack())))
+	return errPanicked
+}
+
+// failure is an error that is no service's.
+func failure(code, message string) *gqlerror.Error {
+	return &gqlerror.Error{Message: message, Extensions: map[string]any{"code": code}}
+}

@@ -1,0 +1,134 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/holdfast/holdfast/graph/generated"
+	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/inventory"
+	"github.com/holdfast/holdfast/tenants"
+)
+
+// RoomTypes is the resolver for the roomTypes field.
+func (r *propertyResolver) RoomTypes(ctx context.Context, obj *generated.Property) ([]generated.RoomType, error) {
+	types, err := loadList(ctx, loadersOf(ctx).offers, obj.Source.ID)
+	return each(types, roomTypeView), err
+}
+
+// Calendar is the resolver for the calendar field.
+func (r *propertyResolver) Calendar(ctx context.Context, obj *generated.Property, from, to civil.Date, roomTypes []string) (*generated.Calendar, error) {
+	wanted, err := r.offered(ctx, obj.Source.ID, roomTypes)
+	if err != nil {
+		return nil, err
+	}
+	calendar, err := r.inventory.Calendar(ctx, actorOf(ctx), obj.Source, wanted, from, to)
+	return one(calendar, err, calendarView)
+}
+
+// offered are the room types that a calendar shows: those that were named, which must be the
+// property's, or all.
+func (r *propertyResolver) offered(ctx context.Context, property tenants.PropertyID, named []string) ([]inventory.RoomTypeID, error) {
+	var d decoder
+	wanted := make([]inventory.RoomTypeID, len(named))
+	for i, text := range named {
+		wanted[i] = readID[inventory.RoomTypeKind](&d, fmt.Sprintf("roomTypes[%d]", i), text)
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	types, err := loadList(ctx, loadersOf(ctx).offers, property)
+	if err != nil {
+		return nil, err
+	}
+	all := each(types, func(t inventory.RoomType) inventory.RoomTypeID { return t.ID })
+	if named == nil {
+		return all, nil
+	}
+	for _, id := range wanted {
+		if !slices.Contains(all, id) {
+			return nil, fault.NotFound("room type")
+		}
+	}
+	return wanted, nil
+}
+
+// Property is the resolver for the property field.
+func (r *roomTypeResolver) Property(ctx context.Context, obj *generated.RoomType) (*generated.Property, error) {
+	property, err := load(ctx, loadersOf(ctx).properties, obj.Source.Property, "property")
+	return one(property, err, propertyView)
+}
+
+// CreateRoomType is the resolver for the createRoomType field.
+func (r *mutationResolver) CreateRoomType(ctx context.Context, input generated.CreateRoomTypeInput) (*generated.RoomType, error) {
+	var d decoder
+	property := readID[tenants.PropertyKind](&d, "input.property", input.Property)
+	if d.err != nil {
+		return nil, d.err
+	}
+	id, err := r.inventory.CreateRoomType(ctx, actorOf(ctx), input.RequestKey, inventory.NewRoomType{
+		Property: property, Name: input.Name, MaxGuests: input.MaxGuests,
+	})
+	return one(inventory.RoomType{ID: id, Property: property, Name: input.Name, MaxGuests: input.MaxGuests}, inInput(err), roomTypeView)
+}
+
+// SetNights is the resolver for the setNights field.
+func (r *mutationResolver) SetNights(ctx context.Context, input generated.SetNightsInput) (*generated.NightsSet, error) {
+	var d decoder
+	roomType := readID[inventory.RoomTypeKind](&d, "input.roomType", input.RoomType)
+	if d.err != nil {
+		return nil, d.err
+	}
+	c := input.Change
+	set, err := r.inventory.SetNights(ctx, actorOf(ctx), roomType, nightRange(input.Nights), inventory.NightChange{
+		Physical: c.Physical, OutOfOrder: c.OutOfOrder, Oversell: c.Oversell, StopSell: c.StopSell,
+		ClosedToArrival: c.ClosedToArrival, ClosedToDeparture: c.ClosedToDeparture,
+		MinStayArrival: c.MinStayArrival, MaxStayArrival: c.MaxStayArrival,
+		MinStayThrough: c.MinStayThrough, MaxStayThrough: c.MaxStayThrough, RateMinor: c.RateMinor,
+	})
+	return one(set, nightsFault(err), nightsSetView)
+}
+
+// nightsFault says of a fault of SetNights where its field stands: inventory names the fields of a
+// change without saying that it is one.
+func nightsFault(err error) error {
+	var known *fault.Error
+	if !errors.As(err, &known) || known.Kind != fault.KindInvalid || strings.HasPrefix(known.Field, "night") {
+		return inInput(err)
+	}
+	if known.Field == "rate" {
+		return fault.Invalid("input.change.rateMinor", "%s", known.Message)
+	}
+	return fault.InField("input.change", err)
+}
+
+// SetHouseLimit is the resolver for the setHouseLimit field.
+func (r *mutationResolver) SetHouseLimit(ctx context.Context, input generated.SetHouseLimitInput) (*generated.NightsSet, error) {
+	var d decoder
+	property := readID[tenants.PropertyKind](&d, "input.property", input.Property)
+	if d.err != nil {
+		return nil, d.err
+	}
+	set, err := r.inventory.SetHouseLimit(ctx, actorOf(ctx), property, nightRange(input.Nights), input.Limit)
+	return one(set, inInput(err), nightsSetView)
+}
+
+func nightRange(input generated.NightRangeInput) inventory.NightRange {
+	return inventory.NightRange{First: input.From, Last: input.To, Weekdays: each(input.Weekdays, weekdayOf)}
+}
+
+func weekdayOf(day generated.Weekday) time.Weekday {
+	for weekday := time.Sunday; weekday <= time.Saturday; weekday++ {
+		if strings.EqualFold(weekday.String(), string(day)) {
+			return weekday
+		}
+	}
+	// The schema admits no other value.
+	return time.Sunday
+}

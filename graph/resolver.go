@@ -1,0 +1,116 @@
+package graph
+
+import (
+	"context"
+
+	"cloud.google.com/go/civil"
+
+	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/internal/ids"
+	"github.com/holdfast/holdfast/inventory"
+	"github.com/holdfast/holdfast/inventory/charts"
+	"github.com/holdfast/holdfast/payments"
+	"github.com/holdfast/holdfast/tenants"
+)
+
+// Tenants is what the API asks of package tenants; a tenants.Service is one.
+type Tenants interface {
+	Authenticate(ctx context.Context, bearer, sessionToken string) (tenants.Actor, error)
+
+	CreateTenant(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewTenant) (tenants.TenantCreated, error)
+	CreateProperty(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewProperty) (tenants.Property, error)
+	CreateVenue(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewVenue) (tenants.Venue, error)
+	CreateChannel(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewChannel) (tenants.Channel, error)
+	SetChannelSuspended(ctx context.Context, actor tenants.Actor, id tenants.ChannelID, suspended bool) (tenants.Channel, error)
+	CreateKey(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewKey) (tenants.KeyCreated, error)
+	RevokeKey(ctx context.Context, actor tenants.Actor, tenant tenants.TenantID, id tenants.KeyID) (tenants.Key, error)
+	StartGuestSession(ctx context.Context, actor tenants.Actor, region ids.Region) (tenants.GuestSession, error)
+
+	Tenant(ctx context.Context, actor tenants.Actor, id tenants.TenantID) (tenants.Tenant, error)
+	Tenants(ctx context.Context, actor tenants.Actor, after tenants.TenantID, limit int) (tenants.Page[tenants.Tenant], error)
+	Property(ctx context.Context, actor tenants.Actor, id tenants.PropertyID) (tenants.Property, error)
+	Properties(ctx context.Context, actor tenants.Actor, after tenants.PropertyID, limit int) (tenants.Page[tenants.Property], error)
+	PropertiesByID(ctx context.Context, actor tenants.Actor, batch []tenants.PropertyID) (map[tenants.PropertyID]tenants.Property, error)
+	Venue(ctx context.Context, actor tenants.Actor, id tenants.VenueID) (tenants.Venue, error)
+	Venues(ctx context.Context, actor tenants.Actor, after tenants.VenueID, limit int) (tenants.Page[tenants.Venue], error)
+	VenuesByID(ctx context.Context, actor tenants.Actor, batch []tenants.VenueID) (map[tenants.VenueID]tenants.Venue, error)
+	Channel(ctx context.Context, actor tenants.Actor, id tenants.ChannelID) (tenants.Channel, error)
+	Channels(ctx context.Context, actor tenants.Actor, after tenants.ChannelID, limit int) (tenants.Page[tenants.Channel], error)
+	Key(ctx context.Context, actor tenants.Actor, tenant tenants.TenantID, id tenants.KeyID) (tenants.Key, error)
+	Keys(ctx context.Context, actor tenants.Actor, tenant tenants.TenantID, after tenants.KeyID, limit int) (tenants.Page[tenants.Key], error)
+}
+
+// Inventory is what the API asks of package inventory; an inventory.Service is one.
+type Inventory interface {
+	ImportChart(ctx context.Context, actor tenants.Actor, requestKey string, venue tenants.VenueID, chart *charts.Chart) (inventory.ChartID, error)
+	CreateEvent(ctx context.Context, actor tenants.Actor, requestKey string, input inventory.NewEvent) (inventory.EventID, error)
+	CreateShow(ctx context.Context, actor tenants.Actor, requestKey string, input inventory.NewShow) (inventory.ShowID, error)
+	SetShowState(ctx context.Context, actor tenants.Actor, id inventory.ShowID, state inventory.ShowState) error
+	SetPrice(ctx context.Context, actor tenants.Actor, show inventory.ShowID, level inventory.PriceLevelID, amountMinor int64) error
+	SetPoolCapacity(ctx context.Context, actor tenants.Actor, id inventory.PoolID, capacity int64) (over int64, err error)
+	CreateRoomType(ctx context.Context, actor tenants.Actor, requestKey string, input inventory.NewRoomType) (inventory.RoomTypeID, error)
+	SetNights(ctx context.Context, actor tenants.Actor, roomType inventory.RoomTypeID, nights inventory.NightRange, change inventory.NightChange) (inventory.NightsSet, error)
+	SetHouseLimit(ctx context.Context, actor tenants.Actor, property tenants.PropertyID, nights inventory.NightRange, limit *int64) (inventory.NightsSet, error)
+	SetTerms(ctx context.Context, actor tenants.Actor, scope inventory.TermsScope, change inventory.TermsChange) (inventory.Terms, error)
+
+	Terms(ctx context.Context, actor tenants.Actor, scope inventory.TermsScope) (inventory.Terms, error)
+	Chart(ctx context.Context, actor tenants.Actor, id inventory.ChartID) (*charts.Chart, error)
+	EventsByID(ctx context.Context, actor tenants.Actor, wanted []inventory.EventID) (map[inventory.EventID]inventory.Event, error)
+	Show(ctx context.Context, actor tenants.Actor, id inventory.ShowID) (inventory.Show, error)
+	Shows(ctx context.Context, actor tenants.Actor, filter inventory.ShowFilter, after *inventory.ShowCursor, limit int) ([]inventory.Show, bool, error)
+	ShowsByID(ctx context.Context, actor tenants.Actor, wanted []inventory.ShowID) (map[inventory.ShowID]inventory.Show, error)
+	PriceLevelsOfShows(ctx context.Context, actor tenants.Actor, shows []inventory.Show) (map[inventory.ShowID][]inventory.PriceLevel, error)
+	PoolsOfShows(ctx context.Context, actor tenants.Actor, shows []inventory.ShowID) (map[inventory.ShowID][]inventory.Pool, error)
+	SeatMap(ctx context.Context, actor tenants.Actor, show inventory.ShowID) (inventory.SeatMap, error)
+	RoomTypesOfProperties(ctx context.Context, actor tenants.Actor, properties []tenants.PropertyID) (map[tenants.PropertyID][]inventory.RoomType, error)
+	RoomTypesByID(ctx context.Context, actor tenants.Actor, wanted []inventory.RoomTypeID) (map[inventory.RoomTypeID]inventory.RoomType, error)
+	Calendar(ctx context.Context, actor tenants.Actor, property tenants.Property, roomTypes []inventory.RoomTypeID, first, last civil.Date) (inventory.Calendar, error)
+
+	PlaceHold(ctx context.Context, actor tenants.Actor, input inventory.PlaceHold) (inventory.Hold, error)
+	ExtendHold(ctx context.Context, actor tenants.Actor, id inventory.HoldID, requestKey string) (inventory.Hold, error)
+	ReleaseHold(ctx context.Context, actor tenants.Actor, id inventory.HoldID, requestKey string) (inventory.Hold, error)
+	Hold(ctx context.Context, actor tenants.Actor, id inventory.HoldID) (inventory.Hold, error)
+}
+
+// Bookings is what the API asks of package bookings; a bookings.Service is one.
+type Bookings interface {
+	Checkout(ctx context.Context, actor tenants.Actor, input bookings.Checkout) (bookings.Outcome, error)
+	CancelBooking(ctx context.Context, actor tenants.Actor, requestKey string, id bookings.BookingID, ordinals []int64) (bookings.Booking, error)
+	MarkNoShow(ctx context.Context, actor tenants.Actor, requestKey string, id bookings.BookingID, ordinals []int64) (bookings.Booking, error)
+
+	Booking(ctx context.Context, actor tenants.Actor, id bookings.BookingID) (bookings.Booking, error)
+	BookingOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) (*bookings.Booking, error)
+	Bookings(ctx context.Context, actor tenants.Actor, region ids.Region, after *bookings.Cursor, limit int) ([]bookings.Booking, bool, error)
+	AttemptsOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) ([]payments.Attempt, error)
+	RefundsOfAttempts(ctx context.Context, actor tenants.Actor, attempts []payments.AttemptID) (map[payments.AttemptID][]payments.Refund, error)
+	Audit(ctx context.Context, tenant *tenants.TenantID) (bookings.AuditReport, error)
+}
+
+// Authorizer decides who may run the audit, which package bookings runs for whoever asks it; a
+// policies.Enforcer is one.
+type Authorizer interface {
+	Authorize(actor tenants.Actor, action tenants.Action, tenant tenants.TenantID) error
+}
+
+// Resolver answers the fields of the schema. Its methods are in one file per schema file.
+type Resolver struct {
+	tenants    Tenants
+	inventory  Inventory
+	bookings   Bookings
+	authorizer Authorizer
+	halls      *hallCache
+}
+
+// actorKey is where a request's context carries who it acts as.
+type actorKey struct{}
+
+func withActor(ctx context.Context, actor tenants.Actor) context.Context {
+	return context.WithValue(ctx, actorKey{}, actor)
+}
+
+// actorOf is who the request acts as; the handler lets no request without one through, and services
+// refuse the zero Actor.
+func actorOf(ctx context.Context) tenants.Actor {
+	actor, _ := ctx.Value(actorKey{}).(tenants.Actor)
+	return actor
+}

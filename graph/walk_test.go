@@ -1,0 +1,322 @@
+package graph_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	graphql "github.com/vektah/gqlparser/v2/ast"
+
+	"github.com/holdfast/holdfast/internal/ids"
+)
+
+// A walk goes over every id that any query or mutation takes, as the schema itself tells them, so
+// that an operation that is added is tested without anybody remembering to.
+
+// place is where an operation takes an id.
+type place struct {
+	operation graphql.Operation
+	field     *graphql.FieldDefinition
+	// path is as extensions.field says it, such as input.lines[0].seats.show.
+	path string
+	// kind is the id's prefix.
+	kind string
+}
+
+func (p place) String() string { return p.field.Name + " " + p.path }
+
+// idKinds says what kind of id a field takes, by its name.
+func idKinds() map[string]string {
+	return map[string]string{
+		"show": "show", "seats": "seat", "pool": "pool", "roomType": "room", "venue": "venue", "event": "event", "chart": "chart",
+		"property": "prop", "priceLevel": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key",
+		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
+		"Query.booking": "book", "Query.tenant": "tenant",
+	}
+}
+
+func places(t *testing.T) []place {
+	t.Helper()
+	s := schema()
+	var found []place
+	for operation, root := range map[graphql.Operation]*graphql.Definition{graphql.Query: s.Query, graphql.Mutation: s.Mutation} {
+		for _, field := range root.Fields {
+			for _, argument := range field.Arguments {
+				walk(s, argument.Name, argument.Name, argument.Type, func(path, name string) {
+					kind := idKinds()[name]
+					if name == "id" {
+						kind = idKinds()["Query."+field.Name]
+					}
+					if kind == "" && field.Name != "node" {
+						t.Errorf("say in idKinds what kind of id %s of %s takes", path, field.Name)
+					}
+					found = append(found, place{operation: operation, field: field, path: path, kind: kind})
+				})
+			}
+		}
+	}
+	return found
+}
+
+// walk finds the ids below an argument.
+func walk(s *graphql.Schema, path, name string, typ *graphql.Type, visit func(path, name string)) {
+	if typ.Elem != nil {
+		walk(s, path+"[0]", name, typ.Elem, visit)
+		return
+	}
+	if typ.NamedType == "ID" {
+		visit(path, name)
+	}
+	if definition := s.Types[typ.NamedType]; definition.Kind == graphql.InputObject {
+		for _, field := range definition.Fields {
+			walk(s, path+"."+field.Name, field.Name, field.Type, visit)
+		}
+	}
+}
+
+// filler makes the variables of an operation: valid in all that is required, the tenant's own ids,
+// and the given id at the chosen place.
+type filler struct {
+	schema *graphql.Schema
+	own    map[string]string
+	chosen string
+	id     string
+}
+
+func (f filler) variables(p place) vars {
+	variables := vars{}
+	for _, argument := range p.field.Arguments {
+		if value, ok := f.value(argument.Name, argument.Name, argument.Type, argument.DefaultValue != nil); ok {
+			variables[argument.Name] = value
+		}
+	}
+	return variables
+}
+
+func (f filler) value(path, name string, typ *graphql.Type, hasDefault bool) (any, bool) {
+	inside := f.chosen == path || strings.HasPrefix(f.chosen, path+".") || strings.HasPrefix(f.chosen, path+"[")
+	if !inside && (!typ.NonNull || hasDefault) {
+		return nil, false
+	}
+	if typ.Elem != nil {
+		value, _ := f.value(path+"[0]", name, typ.Elem, false)
+		return []any{value}, true
+	}
+	definition := f.schema.Types[typ.NamedType]
+	switch {
+	case f.chosen == path:
+		return f.id, true
+	case typ.NamedType == "ID":
+		return f.own[idKinds()[name]], true
+	case definition.Kind == graphql.InputObject:
+		fields := vars{}
+		for _, field := range definition.Fields {
+			if value, ok := f.value(path+"."+field.Name, field.Name, field.Type, field.DefaultValue != nil); ok {
+				fields[field.Name] = value
+			}
+		}
+		return fields, true
+	case definition.Kind == graphql.Enum:
+		return enumValue(definition), true
+	}
+	return scalarValue(name, typ.NamedType), true
+}
+
+func enumValue(definition *graphql.Definition) string {
+	if definition.Name == "KeyType" {
+		// The one kind that neither needs a channel nor is refused with one of a box office.
+		return "ADMIN"
+	}
+	return definition.EnumValues[len(definition.EnumValues)-1].Name
+}
+
+func scalarValue(name, typ string) any {
+	switch {
+	case typ == "Boolean":
+		return true
+	case typ == "Date" && (name == "to" || name == "checkOut"):
+		return "2030-03-15"
+	case typ == "Date":
+		return "2030-03-14"
+	case typ == "DateTime":
+		return "2030-03-14T19:30:00Z"
+	case typ == "Int" || typ == "Int64":
+		return 1
+	case name == "requestKey":
+		return key()
+	case name == "plan":
+		return hallPlan()
+	case name == "currency":
+		return "EUR"
+	case name == "token":
+		return "tok_approve"
+	case name == "priceLevel" || name == "name":
+		return "Name"
+	}
+	return "eu"
+}
+
+// operation asks for as little as says what happened.
+func operation(s *graphql.Schema, p place) string {
+	var declared, passed []string
+	for _, argument := range p.field.Arguments {
+		declared = append(declared, "$"+argument.Name+": "+argument.Type.String()+defaultOf(argument))
+		passed = append(passed, argument.Name+": $"+argument.Name)
+	}
+	selection := "__typename"
+	definition := s.Types[p.field.Type.Name()]
+	if definition.Kind == graphql.Union {
+		for _, member := range s.GetPossibleTypes(definition) {
+			for _, i := range member.Interfaces {
+				if i == "Refusal" {
+					selection = "__typename ... on Refusal { code message }"
+				}
+			}
+		}
+	}
+	if strings.HasSuffix(definition.Name, "Connection") {
+		selection = "nodes { id }"
+	}
+	return fmt.Sprintf("%s(%s) { %s(%s) { %s } }", p.operation, strings.Join(declared, ", "), p.field.Name, strings.Join(passed, ", "), selection)
+}
+
+func defaultOf(argument *graphql.ArgumentDefinition) string {
+	if argument.DefaultValue == nil {
+		return ""
+	}
+	return " = " + argument.DefaultValue.String()
+}
+
+// ids of what a tenant has, by kind, with a booking and a live hold of a guest.
+func (h *house) ids() (own map[string]string, guest client) {
+	h.server.t.Helper()
+	guest = h.guest()
+	bought := h.hold(guest, vars{"pool": vars{"pool": h.standing, "quantity": 1}})
+	sale := h.checkout(guest, vars{
+		"requestKey": key(), "hold": bought.ID, "paymentMethod": vars{"token": "tok_approve"}, "expectedTotal": vars{"amountMinor": 1500, "currency": "EUR"},
+	})
+	if sale.Booking == nil {
+		h.server.t.Fatalf("nothing was booked: %+v", sale)
+	}
+	hold := h.hold(guest, vars{"pool": vars{"pool": h.standing, "quantity": 1}})
+	return map[string]string{
+		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
+		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
+	}, guest
+}
+
+// An id of another tenant and an id that never existed are answered byte for byte alike, wherever an
+// operation takes one and whoever asks.
+func TestForeignIDsAreAnsweredLikeRandomOnes(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	h, other := newHouse(t, s), newHouse(t, s)
+	own, guest := h.ids()
+	foreign, _ := other.ids()
+	for _, p := range places(t) {
+		kinds := []string{p.kind}
+		if p.field.Name == "node" {
+			kinds = []string{"tenant", "prop", "venue", "chan", "key", "event", "show", "chart", "room", "hold", "book"}
+		}
+		for _, kind := range kinds {
+			for who, as := range map[string]client{"admin": h.admin, "partner": h.partner, "page": h.page, "guest": guest} {
+				ask := func(id string) string {
+					f := filler{schema: schema(), own: own, chosen: p.path, id: id}
+					return as.post(operation(f.schema, p), f.variables(p)).body
+				}
+				theirs, nobodys := ask(foreign[kind]), ask(randomID(foreign[kind]))
+				if theirs != nobodys {
+					t.Errorf("%s, %s of %s:\nanother tenant's: %s\nnobody's:         %s", who, kind, p, theirs, nobodys)
+				}
+				if strings.Contains(theirs, "INTERNAL") || !isRefused(p, theirs) {
+					t.Errorf("%s, %s of %s is answered with %s", who, kind, p, theirs)
+				}
+			}
+		}
+	}
+}
+
+// isRefused tells an answer that gives nothing. Lists of shows and keys with a foreign filter are
+// empty or refused.
+func isRefused(p place, body string) bool {
+	return strings.Contains(body, `"errors"`) || strings.Contains(body, "Refused") || p.field.Name == "shows" && strings.Contains(body, `"nodes":[]`)
+}
+
+// The same operations with the tenant's own ids find something: the walk above would prove nothing
+// if they failed for another reason.
+func TestOwnIDsAreFound(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	h := newHouse(t, s)
+	own, guest := h.ids()
+	for _, p := range places(t) {
+		if p.operation == graphql.Mutation {
+			// The mutation before may have taken what this one needs.
+			h = newHouse(t, s)
+			own, guest = h.ids()
+		}
+		as := h.admin
+		switch p.field.Name {
+		case "hold", "booking", "extendHold", "releaseHold", "checkout", "placeHold":
+			as = guest
+		case "revokeKey":
+			own["key"] = h.spareKey()
+		}
+		kind := p.kind
+		if p.field.Name == "node" {
+			kind = "show"
+		}
+		f := filler{schema: schema(), own: own, chosen: p.path, id: own[kind]}
+		answer := as.post(operation(f.schema, p), f.variables(p))
+		for _, e := range answer.Errors {
+			if e.code() != "BAD_INPUT" && e.code() != "CONFLICT" {
+				t.Errorf("%s: got %s", p, answer.body)
+			}
+		}
+	}
+}
+
+func (h *house) spareKey() string {
+	var answer struct{ CreateKey struct{ Key created } }
+	h.admin.get(`mutation($input: CreateKeyInput!) { createKey(input: $input) { key { id } } }`,
+		vars{"input": vars{"requestKey": key(), "kind": "ADMIN", "name": "Spare"}}, &answer)
+	return answer.CreateKey.Key.ID
+}
+
+// An id of another kind, or of no form at all, is refused before anything is looked up, and the
+// answer says where it stands and what was expected there.
+func TestWrongIDsAreBadInput(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, newServer(t, nil))
+	own, _ := h.ids()
+	for _, p := range places(t) {
+		if p.field.Name == "node" {
+			continue
+		}
+		good := own[p.kind]
+		other := h.show
+		if p.kind == "show" {
+			other = h.event
+		}
+		for what, id := range map[string]string{
+			"another kind": other, "an unknown kind": otherKind(good), "nothing": "", "a number": "17", "a UUID": "00000000-0000-0000-0000-000000000001",
+			"one character more": good + "0", "one character less": good[:len(good)-1], "upper case": strings.ToUpper(good),
+			"a very long text": good + strings.Repeat("0", 5000),
+		} {
+			f := filler{schema: schema(), own: own, chosen: p.path, id: id}
+			answer := h.admin.post(operation(f.schema, p), f.variables(p))
+			if len(answer.Errors) != 1 || answer.status != http.StatusOK {
+				t.Errorf("%s for %s: got %s", what, p, answer.body)
+				continue
+			}
+			e := answer.Errors[0]
+			if e.code() != "BAD_INPUT" || e.field() != p.path || !strings.Contains(e.Message, "expected an id of the form "+p.kind+"_") || len(e.Message) > 250 {
+				t.Errorf("%s for %s: got %s", what, p, answer.body)
+			}
+		}
+		if prefix := ids.PrefixOf(good); prefix != p.kind {
+			t.Errorf("%s: the test knows %s as a %s", p, good, p.kind)
+		}
+	}
+}
