@@ -71,8 +71,19 @@ func MigrateTo(ctx context.Context, d *db.DB, logger *slog.Logger, version int) 
 	return run(ctx, d, logger, version, defaultSettings(d))
 }
 
-// RequireVersion refuses a schema that is older or newer than this binary.
+// RequireVersion refuses to start on a schema that is older or newer than this binary, or half
+// migrated.
 func RequireVersion(ctx context.Context, d *db.DB) error {
+	return require(ctx, d, false)
+}
+
+// RequireServable is the same question of a process that runs already: a newer schema is no reason
+// to stop serving, because each migration leaves the release before it able to work.
+func RequireServable(ctx context.Context, d *db.DB) error {
+	return require(ctx, d, true)
+}
+
+func require(ctx context.Context, d *db.DB, newerIsFine bool) error {
 	latest, err := Latest()
 	if err != nil {
 		return err
@@ -87,6 +98,8 @@ func RequireVersion(ctx context.Context, d *db.DB) error {
 		return fault.Conflict("the database has no Holdfast schema yet: run `holdfast migrate up`")
 	case err != nil:
 		return db.Classify(fmt.Errorf("read the schema's version: %w", err))
+	case version > int64(latest) && newerIsFine:
+		return nil
 	case version > int64(latest):
 		return newerSchema(version, latest)
 	case dirty && version < 1:

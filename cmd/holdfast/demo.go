@@ -23,7 +23,7 @@ type demoCommand struct {
 // which.
 var errDemo = errors.New("the demo did not end as it must")
 
-// demoTimeout bounds the whole demo, the start of an engine included, but for the download of one.
+// demoTimeout bounds the demo from the moment there is a database.
 const demoTimeout = 5 * time.Minute
 
 // Run plays the scenarios on a database of their own and fails unless each ended as it must.
@@ -112,14 +112,14 @@ func demoScenarios() []demoScenario {
 // part of the report.
 func playDemo(ctx context.Context, config demoConfig) (report demoReport, err error) {
 	report = demoReport{Scenarios: []demoResult{}, Audit: bookings.AuditReport{Checks: []bookings.AuditCheck{}}}
-	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
-	defer cancel()
 	s, drop, err := openThrowaway(ctx, config.DatabaseURL, "holdfast_demo", config.Progress)
 	if err != nil {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
 	report.Engine = string(s.db.Engine())
+	ctx, cancel := context.WithTimeout(ctx, demoTimeout)
+	defer cancel()
 	stage, err := newDemoStage(ctx, s)
 	if err != nil {
 		return report, err
@@ -172,6 +172,10 @@ func playScenarios(ctx context.Context, stage *demoStage, config demoConfig, res
 			if err != nil {
 				verdict = "FAILED"
 				results[i].Detail = err.Error()
+			}
+			if ctx.Err() != nil {
+				// It was broken off, which is no verdict.
+				return nil
 			}
 			// The terminal may be gone; the report says the same.
 			_, _ = fmt.Fprintf(config.Progress, "%-22s %s (%.1f s)\n", scenario.name, verdict, time.Since(started).Seconds())

@@ -240,7 +240,7 @@ var errPolled = errors.New("it did not come true in time")
 // Limits of waiting for a condition.
 const (
 	pollInterval = 50 * time.Millisecond
-	pollLimit    = 20 * time.Second
+	pollLimit    = time.Minute
 )
 
 // poll asks again and again until the answer is yes. what names the condition, for the error.

@@ -128,7 +128,7 @@ func playMixedHold(ctx context.Context, s *demoStage) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	hotel, err := seller.hotel(ctx, 1, 4)
+	hotel, err := seller.hotel(ctx, 4)
 	if err != nil {
 		return "", err
 	}
@@ -237,7 +237,7 @@ func playAbandonedCart(ctx context.Context, s *demoStage) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	hotel, err := seller.hotel(ctx, 1, 2)
+	hotel, err := seller.hotel(ctx, 2)
 	if err != nil {
 		return "", err
 	}

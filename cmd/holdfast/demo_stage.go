@@ -342,7 +342,7 @@ func (h *demoHall) passed(ctx context.Context, instant time.Time) error {
 	})
 }
 
-// demoHotel is a hotel with one room type.
+// demoHotel is a hotel with one room.
 type demoHotel struct {
 	seller   *demoSeller
 	property string
@@ -351,8 +351,8 @@ type demoHotel struct {
 	first time.Time
 }
 
-// hotel puts so many rooms on sale on each of so many nights from a month ahead.
-func (s *demoSeller) hotel(ctx context.Context, rooms, nights int) (*demoHotel, error) {
+// hotel puts its room on sale on each of so many nights from a month ahead.
+func (s *demoSeller) hotel(ctx context.Context, nights int) (*demoHotel, error) {
 	h := &demoHotel{seller: s, first: time.Now().UTC().AddDate(0, 1, 0)}
 	var err error
 	if h.property, err = s.create(ctx, "createProperty", "CreateSiteInput", demoSite("Grand hotel")); err != nil {
@@ -364,7 +364,7 @@ func (s *demoSeller) hotel(ctx context.Context, rooms, nights int) (*demoHotel, 
 	set, err := ask[struct {
 		Nights int `json:"nights"`
 	}](ctx, s.admin, `mutation ($input: SetNightsInput!) { result: setNights(input: $input) { nights } }`, map[string]any{"input": apiInput{
-		"roomType": h.roomType, "nights": apiInput{"from": h.day(0), "to": h.day(nights - 1)}, "change": apiInput{"physical": rooms, "rateMinor": demoNightMinor},
+		"roomType": h.roomType, "nights": apiInput{"from": h.day(0), "to": h.day(nights - 1)}, "change": apiInput{"physical": 1, "rateMinor": demoNightMinor},
 	}})
 	if err != nil {
 		return nil, fmt.Errorf("set the nights: %w", err)

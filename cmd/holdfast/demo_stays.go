@@ -11,7 +11,7 @@ func playStayFullNight(ctx context.Context, s *demoStage) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	hotel, err := seller.hotel(ctx, 1, 3)
+	hotel, err := seller.hotel(ctx, 3)
 	if err != nil {
 		return "", err
 	}
@@ -46,7 +46,7 @@ func playStayBoundary(ctx context.Context, s *demoStage) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	hotel, err := seller.hotel(ctx, 1, 6)
+	hotel, err := seller.hotel(ctx, 6)
 	if err != nil {
 		return "", err
 	}

@@ -63,7 +63,7 @@ func (a *app) handler(options httpOptions) (http.Handler, error) {
 func (a *app) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTimeout)
 	defer cancel()
-	if err := schema.RequireVersion(ctx, a.store.db); err != nil {
+	if err := schema.RequireServable(ctx, a.store.db); err != nil {
 		message := "the database does not answer"
 		if fault.KindOf(err) == fault.KindConflict {
 			message = err.Error()

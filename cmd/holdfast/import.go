@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/tenants"
@@ -31,7 +32,7 @@ func (k keyFlag) actor(ctx context.Context, a *app) (tenants.Actor, error) {
 	actor, err := a.tenants.Authenticate(ctx, k.Key, "")
 	switch {
 	case fault.KindOf(err) == fault.KindUnauthenticated:
-		return tenants.Actor{}, fmt.Errorf("--key (or HOLDFAST_KEY): expected a valid admin key: %w", err)
+		return tenants.Actor{}, fmt.Errorf("--key (or HOLDFAST_KEY): %s", strings.TrimPrefix(err.Error(), "Authorization: "))
 	case err != nil:
 		return tenants.Actor{}, err
 	case actor.KeyType != tenants.KeyTypeAdmin:

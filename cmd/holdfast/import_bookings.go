@@ -20,8 +20,8 @@ type importBookingsCommand struct {
 	File       string `arg:"" help:"A CSV file of hotel bookings, also compressed by gzip."`
 	TenantSlug string `default:"booking-history" help:"The tenant to import into; it is made when it is not there."`
 	Again      bool   `help:"Go on with a tenant that has bookings already: rows that are booked are not booked twice."`
-	Limit      int    `help:"Import the first rows only; 0 is all."`
-	Oversell   int64  `help:"How many percent more rooms are sold than there are, 0 to 500."`
+	Limit      int    `placeholder:"ROWS" help:"Import the first rows only; 0 is all."`
+	Oversell   int64  `placeholder:"PERCENT" help:"How many percent more rooms are sold than there are, 0 to 500."`
 	Workers    int    `default:"8" help:"How many bookings are under way at once, 1 to 64."`
 	ThrowAway  bool   `help:"Import into a database of its own that is deleted afterwards: to try a file out, and faster."`
 	JSON       bool   `name:"json" help:"Print one JSON object."`
@@ -106,12 +106,15 @@ func (c *importBookingsCommand) Run(ctx context.Context, root *cli) error {
 // importBookings replays a history. The report is nil when the import could not begin; when it was
 // interrupted the report says how far it came, and the error why.
 func (a *app) importBookings(ctx context.Context, c importBookingsCommand, h history, progress io.Writer) (*historyReport, error) {
-	// Stock and prices come from the whole file, so that they do not depend on a limit.
+	if len(h.rows) == 0 {
+		return nil, fmt.Errorf("%s: no row can be read%s", c.File, firstProblem(h))
+	}
+	// Stock, prices and dates come from the whole file, so that they do not depend on a limit.
 	stock := stockOf(h.rows)
 	h = h.limited(c.Limit)
 	var report *historyReport
 	err := a.asOperator(ctx, historyKeyName, func(ctx context.Context, operator tenants.Actor) error {
-		setup, err := a.historySetup(ctx, operator, c, h)
+		setup, err := a.historySetup(ctx, operator, c, h, stock.first)
 		if err != nil {
 			return err
 		}
@@ -122,7 +125,7 @@ func (a *app) importBookings(ctx context.Context, c importBookingsCommand, h his
 			fmt.Fprintf(progress, "The history begins on %s; every date is moved forward by %d weeks, to %s.\n",
 				stock.first, setup.shiftDays/7, stock.first.AddDays(setup.shiftDays))
 		}
-		replay := newReplay(a, setup, h)
+		replay := newReplay(setup, h)
 		started := time.Now()
 		err = replay.run(ctx, c.Workers, progress)
 		report = replay.report(c, stock, time.Since(started))
@@ -137,6 +140,14 @@ func (a *app) importBookings(ctx context.Context, c importBookingsCommand, h his
 		return nil
 	})
 	return report, err
+}
+
+// firstProblem says why no row can be read.
+func firstProblem(h history) string {
+	if len(h.malformed) == 0 {
+		return ": there is none"
+	}
+	return fmt.Sprintf("; line %d: %s", h.malformed[0].line, h.malformed[0].reason)
 }
 
 // historySetup is where a history is imported to.
@@ -154,8 +165,8 @@ type historySetup struct {
 }
 
 // historySetup finds or makes the tenant and the import's own key, and what an earlier import of
-// the same rows left.
-func (a *app) historySetup(ctx context.Context, operator tenants.Actor, c importBookingsCommand, h history) (historySetup, error) {
+// the same rows left. first is the first night of the history.
+func (a *app) historySetup(ctx context.Context, operator tenants.Actor, c importBookingsCommand, h history, first civil.Date) (historySetup, error) {
 	s := historySetup{app: a}
 	if err := s.findTenant(ctx, operator, c.TenantSlug); err != nil {
 		return s, err
@@ -167,15 +178,6 @@ func (a *app) historySetup(ctx context.Context, operator tenants.Actor, c import
 		if err := s.findEarlier(ctx, c, h); err != nil {
 			return s, err
 		}
-	}
-	first := civil.Date{}
-	for _, row := range h.rows {
-		if !first.IsValid() || row.arrival.Before(first) {
-			first = row.arrival
-		}
-	}
-	if !first.IsValid() {
-		return s, errors.New("the file has no row that can be read")
 	}
 	if len(s.earlier) > 0 {
 		return s, nil // The dates of an import that goes on were moved when it began.

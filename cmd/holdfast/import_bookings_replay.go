@@ -13,6 +13,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/payments"
@@ -31,6 +32,7 @@ const (
 	paymentPatience = time.Minute
 	progressEvery   = 5 * time.Second
 	paymentPoll     = 50 * time.Millisecond
+	contentionPause = 500 * time.Millisecond
 )
 
 // replay is one history on its way through the product.
@@ -49,7 +51,7 @@ type replay struct {
 	byRoom   map[historyRoom]*historyRoomReport
 }
 
-func newReplay(a *app, setup historySetup, h history) *replay {
+func newReplay(setup historySetup, h history) *replay {
 	r := &replay{
 		setup: setup, h: h, plan: planOf(h.rows), booked: make(map[int]bookings.BookingID, len(h.rows)),
 		counts: map[historyStatus]int{}, refused: map[string]*refusedRows{}, byRoom: map[historyRoom]*historyRoomReport{},
@@ -105,16 +107,34 @@ func (r *replay) happen(ctx context.Context, event historyEvent, settled bool) e
 		return nil // It was refused, so there is nothing to cancel.
 	case settled && r.traced(event):
 	case event.kind == historyCancels:
-		if _, err := r.setup.app.bookings.CancelBooking(ctx, r.setup.actor, r.key(row, "cancel", 1), id, nil); err != nil {
+		err := patiently(ctx, func() error {
+			_, err := r.setup.app.bookings.CancelBooking(ctx, r.setup.actor, r.key(row, "cancel", 1), id, nil)
+			return err
+		})
+		if err != nil {
 			return fmt.Errorf("cancel: %w", err)
 		}
 	default:
-		if _, err := r.setup.app.bookings.MarkNoShow(ctx, r.setup.actor, r.key(row, "no-show", 1), id, nil); err != nil {
+		err := patiently(ctx, func() error {
+			_, err := r.setup.app.bookings.MarkNoShow(ctx, r.setup.actor, r.key(row, "no-show", 1), id, nil)
+			return err
+		})
+		if err != nil {
 			return fmt.Errorf("mark a no-show: %w", err)
 		}
 	}
 	r.count(row.status)
 	return nil
+}
+
+// patiently tries again what lost to others; its request key makes that safe.
+func patiently(ctx context.Context, act func() error) error {
+	for try := 1; ; try++ {
+		err := act()
+		if !errors.Is(err, db.ErrContention) || try == maxTries || !wait(ctx, contentionPause) {
+			return err
+		}
+	}
 }
 
 // key is the request key of one step of one row: the same at every run, so that nothing is done

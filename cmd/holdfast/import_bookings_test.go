@@ -153,15 +153,16 @@ func TestImportBookingsOversell(t *testing.T) {
 			t.Errorf("with %d %% oversell: %+v, %v; want %d booked", oversell, report, err, booked)
 		}
 	}
-	owner := newOwner(t, a)
+	owner, slug := newOwner(t, a), ""
 	err := a.asOperator(t.Context(), "Tests", func(ctx context.Context, operator tenants.Actor) error {
 		other, err := a.tenants.Tenant(ctx, operator, owner.Tenant)
-		if err != nil {
-			return err
-		}
-		_, err = importHistory(t, a, importBookingsCommand{TenantSlug: other.Slug}, content)
+		slug = other.Slug
 		return err
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = importHistory(t, a, importBookingsCommand{TenantSlug: slug}, content)
 	wantError(t, err, "--tenant-slug", "sandbox", "offline")
 }
 
@@ -217,14 +218,14 @@ func interruptedImport(t *testing.T, a *app, c importBookingsCommand, h history,
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	err := a.asOperator(t.Context(), "Tests", func(background context.Context, operator tenants.Actor) error {
-		setup, err := a.historySetup(background, operator, c, h)
+		setup, err := a.historySetup(background, operator, c, h, stockOf(h.rows).first)
 		if err != nil {
 			return err
 		}
 		if err := setup.sell(background, stockOf(h.rows), c.Oversell); err != nil {
 			return err
 		}
-		r := newReplay(a, setup, h)
+		r := newReplay(setup, h)
 		var happened atomic.Int64
 		return r.plan.run(ctx, c.Workers, func(ctx context.Context, index int) error {
 			settled := r.settled[index]
@@ -290,6 +291,18 @@ func TestHistoryNeedsItsColumns(t *testing.T) {
 	}
 }
 
+func TestHistoryNeedsARow(t *testing.T) {
+	t.Parallel()
+	a := newTestApp(t)
+	for content, words := range map[string][]string{
+		historyHeader:                      {"there is none"},
+		historyHeader + "City Hotel,0,1\n": {"line 2", "as many cells"},
+	} {
+		_, err := importHistory(t, a, importBookingsCommand{File: "history.csv", TenantSlug: newSlug()}, content)
+		wantError(t, err, append(words, "history.csv")...)
+	}
+}
+
 func TestHistoryLimit(t *testing.T) {
 	t.Parallel()
 	good := guest(historyCityHotel, "A", date(2016, 3, 1), 9, 2, "80", historyCheckedOut, date(2016, 3, 3))
@@ -320,7 +333,7 @@ func TestShiftKeepsWeekdays(t *testing.T) {
 	}
 }
 
-// The real history has known sums; the whole of it is imported by `make` targets, not by a test.
+// The real history has known sums.
 func TestRealHistoryIsRead(t *testing.T) {
 	t.Parallel()
 	path := realInput(t, "hotel_bookings.csv.gz")
