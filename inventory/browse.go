@@ -283,7 +283,7 @@ func (s *Service) PoolsOfShows(ctx context.Context, actor tenants.Actor, shows [
 		pools[show] = append(pools[show], Pool{
 			ID: PoolID{Region: region, UUID: row.ID}, Show: show, PriceLevel: PriceLevelID{Region: region, UUID: row.PriceLevelID},
 			Name: row.Name, Capacity: row.Capacity, AsOf: now,
-			Available: max(0, row.SellLimit-row.Taken+due[nightKey{owner: row.ID}]),
+			Available: max(0, max(0, row.Capacity-row.Allotted)-row.Taken+due[nightKey{owner: row.ID}]),
 		})
 	}
 	return pools, nil
@@ -377,9 +377,9 @@ func (s *Service) Calendar(ctx context.Context, actor tenants.Actor, property te
 		return Calendar{}, err
 	}
 	switch {
-	case !first.IsValid():
+	case !isDate(first):
 		return Calendar{}, fault.Invalid("from", "expected a date such as 2027-03-14")
-	case !last.IsValid() || last.Before(first):
+	case !isDate(last) || last.Before(first):
 		return Calendar{}, fault.Invalid("to", "expected a date not before from %s, got %s", first, last)
 	case last.DaysSince(first) >= MaxCalendarDays:
 		return Calendar{}, fault.Invalid("to", "a calendar has at most %d days, this one has %d", MaxCalendarDays, last.DaysSince(first)+1)

@@ -18,14 +18,12 @@ type stock struct {
 	pools  []dbsqlc.PoolCountersLockRow
 	nights map[nightKey]dbsqlc.NightCountersLockRow
 	houses map[nightKey]dbsqlc.HouseCountersLockRow
-	// moreDue says that not all due holds on these units fitted into the transaction.
-	moreDue bool
 }
 
 // lockAll is the careful path: due holds on the wanted units are locked first, then every wanted
 // row and every row of those holds in the one order, and then the due holds are reaped.
 func (p placing) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error) {
-	due, more, err := p.findDue(ctx, tx, *f)
+	due, err := p.findDue(ctx, tx, *f)
 	if err != nil {
 		return stock{}, err
 	}
@@ -60,16 +58,39 @@ func (p placing) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error
 		return stock{}, err
 	}
 	// Everything is locked now: read again what the reaping left.
-	s := stock{moreDue: more, nights: map[nightKey]dbsqlc.NightCountersLockRow{}, houses: map[nightKey]dbsqlc.HouseCountersLockRow{}}
+	s := stock{nights: map[nightKey]dbsqlc.NightCountersLockRow{}, houses: map[nightKey]dbsqlc.HouseCountersLockRow{}}
 	if s.seats, err = p.lockSeats(ctx, tx); err != nil {
 		return stock{}, err
 	}
-	return s, p.lockCounters(ctx, tx, *f, units{}, &s)
+	if err := p.lockCounters(ctx, tx, *f, units{}, &s); err != nil {
+		return stock{}, err
+	}
+	return s, p.reopenPools(ctx, tx, *f, &s)
+}
+
+// reopenPools spreads the capacity of wanted pools that were oversold and are no more.
+func (p placing) reopenPools(ctx context.Context, tx pgx.Tx, f facts, s *stock) error {
+	reopened := false
+	for _, pool := range p.claim.pools {
+		_, capacity, limits, taken := sharedStock(s.pools, pool, f.pools[pool].capacity)
+		if limits >= capacity || taken >= capacity {
+			continue
+		}
+		if _, err := spreadCapacity(ctx, tx, p.at, pool, s.pools, f.pools[pool].capacity); err != nil {
+			return err
+		}
+		reopened = true
+	}
+	if !reopened {
+		return nil
+	}
+	return p.lockCounters(ctx, tx, f, units{}, s)
 }
 
 // findDue lists holds whose units this claim wants and whose time is over.
-func (p placing) findDue(ctx context.Context, tx pgx.Tx, f facts) (due []uuid.UUID, more bool, err error) {
+func (p placing) findDue(ctx context.Context, tx pgx.Tx, f facts) ([]uuid.UUID, error) {
 	queries := dbsqlc.New(tx)
+	var due []uuid.UUID
 	for _, line := range p.claim.lines {
 		if line.Seats == nil {
 			continue
@@ -82,20 +103,38 @@ func (p placing) findDue(ctx context.Context, tx pgx.Tx, f facts) (due []uuid.UU
 			TenantID: p.at.tenant, Region: string(p.at.region), ShowID: line.Seats.Show.UUID, SeatIds: seats, Now: f.now,
 		})
 		if err != nil {
-			return nil, false, fmt.Errorf("find due holds of seats: %w", err)
+			return nil, fmt.Errorf("find due holds of seats: %w", err)
 		}
 		due = append(due, owners...)
 	}
 	if len(p.claim.pools)+len(p.claim.rooms) > 0 {
 		onCounters, err := p.dueOnCounters(ctx, tx, f, maxReap)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
-		more = len(onCounters) == maxReap
 		due = append(due, onCounters...)
 	}
 	slices.SortFunc(due, compareUUID)
-	return slices.Compact(due), more, nil
+	return slices.Compact(due), nil
+}
+
+// judgeMoreDue looks, before counted stock is refused, for holds on it that are due and were not
+// reaped: there were too many for one transaction, or their time ended while the locks were waited
+// for. The answer is errMoreDue when there are any.
+func (p placing) judgeMoreDue(ctx context.Context, tx pgx.Tx, f *facts) error {
+	now, err := Now(ctx, tx)
+	if err != nil {
+		return err
+	}
+	f.now = now
+	due, err := p.dueOnCounters(ctx, tx, *f, 1)
+	if err != nil {
+		return err
+	}
+	if len(due) > 0 {
+		return errMoreDue
+	}
+	return nil
 }
 
 func (p placing) dueOnCounters(ctx context.Context, tx pgx.Tx, f facts, limit int32) ([]uuid.UUID, error) {
@@ -210,9 +249,8 @@ func (p placing) judgeCounters(f facts, s stock) []RefusedLine {
 				refused = append(refused, RefusedLine{Line: i, Code: RefusalSoldOut, Pool: &line.Pool.Pool, Available: &free})
 			}
 		case line.Stay != nil:
-			property := f.rooms[line.Stay.RoomType.UUID].property
 			for night := line.Stay.CheckIn; night.Before(line.Stay.CheckOut); night = night.AddDays(1) {
-				refused = append(refused, p.judgeNight(i, *line.Stay, night, property, s, house)...)
+				refused = append(refused, judgeNight(i, *line.Stay, night, f, s, house)...)
 			}
 		}
 	}
@@ -221,7 +259,10 @@ func (p placing) judgeCounters(f facts, s stock) []RefusedLine {
 
 // judgeNight looks at the room type's counter and at the house's. house adds up what earlier lines
 // of the same claim take of it.
-func (p placing) judgeNight(line int, stay StayRequest, night civil.Date, property uuid.UUID, s stock, house map[nightKey]int64) []RefusedLine {
+func judgeNight(line int, stay StayRequest, night civil.Date, f facts, s stock, house map[nightKey]int64) []RefusedLine {
+	if !f.onSale(line, night) {
+		return nil // judgeStay has said so
+	}
 	row, ok := s.nights[nightKey{owner: stay.RoomType.UUID, bucket: sharedBucket, night: night}]
 	if !ok {
 		return []RefusedLine{{Line: line, Code: RefusalNoSuchNight, Night: &night}}
@@ -230,7 +271,7 @@ func (p placing) judgeNight(line int, stay StayRequest, night civil.Date, proper
 	if free := max(0, row.Ceiling-row.Held-row.Booked); free < stay.Rooms {
 		refused = append(refused, RefusedLine{Line: line, Code: RefusalSoldOut, Night: &night, Available: &free})
 	}
-	key := nightKey{owner: property, night: night}
+	key := nightKey{owner: f.rooms[stay.RoomType.UUID].property, night: night}
 	house[key] += stay.Rooms
 	if limit, ok := s.houses[key]; ok {
 		if free := max(0, limit.Ceiling-limit.Held-limit.Booked); free < house[key] {

@@ -176,10 +176,10 @@ func (c *claim) addStay(field string, stay StayRequest, seen *seenUnits) error {
 	if err := c.inRegion(field+".roomType", stay.RoomType.Region); err != nil {
 		return err
 	}
-	if !stay.CheckIn.IsValid() {
+	if !isDate(stay.CheckIn) {
 		return fault.Invalid(field+".checkIn", "expected a date such as 2027-03-14")
 	}
-	if !stay.CheckOut.IsValid() {
+	if !isDate(stay.CheckOut) {
 		return fault.Invalid(field+".checkOut", "expected a date such as 2027-03-17")
 	}
 	if !stay.CheckOut.After(stay.CheckIn) {
@@ -200,6 +200,9 @@ func (c *claim) addStay(field string, stay StayRequest, seen *seenUnits) error {
 	c.rooms = append(c.rooms, stay.RoomType.UUID)
 	return nil
 }
+
+// isDate reports whether a date exists and has a year that every engine can store.
+func isDate(date civil.Date) bool { return date.IsValid() && date.Year >= 1 && date.Year <= 9999 }
 
 func (c *claim) inRegion(field string, region ids.Region) error {
 	if c.region == "" {

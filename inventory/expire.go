@@ -106,6 +106,11 @@ func (s *Service) ExpireDue(ctx context.Context, limit int) (int, error) {
 		for batch := range slices.Chunk(holds, sweepBatch) {
 			n, err := s.expireBatch(ctx, at, batch)
 			expired += n
+			if err != nil && len(batch) > 1 {
+				// One hold that cannot be ended must not keep its neighbours.
+				n, err = s.expireEach(ctx, at, batch)
+				expired += n
+			}
 			if err != nil {
 				failures = append(failures, err)
 			}
@@ -122,6 +127,23 @@ func (s *Service) expireBatch(ctx context.Context, at place, holds []uuid.UUID) 
 		}
 		return len(r.holds), r.reap(ctx, tx, at)
 	})
+}
+
+// expireEach ends holds one by one, as far as it can.
+func (s *Service) expireEach(ctx context.Context, at place, holds []uuid.UUID) (int, error) {
+	expired := 0
+	var failures []error
+	for _, hold := range holds {
+		n, err := s.expireBatch(ctx, at, []uuid.UUID{hold})
+		expired += n
+		if err != nil {
+			failures = append(failures, err)
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return expired, errors.Join(failures...)
 }
 
 // expireOn gives back one batch of due holds on the counters that a claim wants, in a transaction

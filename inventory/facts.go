@@ -34,9 +34,10 @@ type showFacts struct {
 }
 
 type poolFacts struct {
-	show   uuid.UUID
-	shards int64
-	price  int64
+	show     uuid.UUID
+	capacity int64
+	shards   int64
+	price    int64
 }
 
 type roomFacts struct {
@@ -81,7 +82,7 @@ func (f *facts) readPools(ctx context.Context, tx pgx.Tx, at place, c claim) err
 		return fmt.Errorf("read pools: %w", err)
 	}
 	for _, row := range rows {
-		f.pools[row.ID] = poolFacts{show: row.ShowID, shards: row.Shards, price: row.AmountMinor}
+		f.pools[row.ID] = poolFacts{show: row.ShowID, capacity: row.Capacity, shards: row.Shards, price: row.AmountMinor}
 	}
 	if len(f.pools) != len(c.pools) {
 		return fault.NotFound("pool")
@@ -154,6 +155,12 @@ func (f *facts) readRooms(ctx context.Context, tx pgx.Tx, at place, c claim) err
 		}
 	}
 	return nil
+}
+
+// onSale reports whether a night of a stay line has a plan and a rate.
+func (f *facts) onSale(line int, night civil.Date) bool {
+	plan, ok := f.nights[line][night]
+	return ok && plan.AmountMinor != nil
 }
 
 // scopes are the shows and properties whose terms apply.

@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -220,6 +221,9 @@ func linesOf(ctx context.Context, q dbsqlc.DBTX, tenant uuid.UUID, region ids.Re
 	lines := make(map[uuid.UUID][]HoldLine, len(holds))
 	for _, row := range rows {
 		lines[row.HoldID] = append(lines[row.HoldID], holdLineOf(region, row))
+	}
+	for _, held := range lines {
+		slices.SortFunc(held, func(a, b HoldLine) int { return int(a.Ordinal - b.Ordinal) })
 	}
 	return lines, nil
 }

@@ -126,6 +126,9 @@ func (s *Service) CreateRoomType(ctx context.Context, actor tenants.Actor, reque
 // SetNights writes the same change on every night of a range, in one transaction. Nights outside
 // the range and everything the change does not name stay as they are.
 func (s *Service) SetNights(ctx context.Context, actor tenants.Actor, roomType RoomTypeID, nights NightRange, change NightChange) (NightsSet, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionNightsSet, actor.Tenant); err != nil {
+		return NightsSet{}, err
+	}
 	dates, err := nights.dates("nights")
 	if err != nil {
 		return NightsSet{}, err

@@ -118,11 +118,11 @@ func judgeStay(line int, stay StayRequest, f facts) []RefusedLine {
 		refused = append(refused, RefusedLine{Line: line, Code: RefusalStayTooLong, Limit: &limit})
 	}
 	for night := stay.CheckIn; night.Before(stay.CheckOut); night = night.AddDays(1) {
-		plan, ok := f.nights[line][night]
-		if !ok || plan.AmountMinor == nil {
+		if !f.onSale(line, night) {
 			refuse(RefusalNoSuchNight, night, nil)
 			continue
 		}
+		plan := f.nights[line][night]
 		if plan.StopSell {
 			refuse(RefusalStopSell, night, nil)
 		}
@@ -155,6 +155,18 @@ func judgeArrival(line int, stay StayRequest, nights int64, arrival dbsqlc.Night
 		refused = append(refused, RefusedLine{Line: line, Code: RefusalMaxStayArrival, Night: &checkIn, Limit: most})
 	}
 	return refused
+}
+
+// refusedWhole reports whether rules speak against every line as a whole, so that a refusal need not
+// look at what is left of the units. A night that is closed or missing says nothing of the others.
+func (c claim) refusedWhole(refused []RefusedLine) bool {
+	whole := make(map[int]bool, len(c.lines))
+	for _, line := range refused {
+		if line.Code != RefusalStopSell && line.Code != RefusalNoSuchNight {
+			whole[line.Line] = true
+		}
+	}
+	return len(whole) == len(c.lines)
 }
 
 func over(line int, count, limit int64) []RefusedLine {

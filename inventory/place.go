@@ -31,8 +31,8 @@ const (
 // and the exact answer needs the counters' rows.
 var errLookCloser = errors.New("the claim needs the careful path")
 
-// errMoreDue ends a careful attempt that found more due holds than one transaction reaps.
-var errMoreDue = errors.New("more holds are due than one claim gives back")
+// errMoreDue ends a careful attempt that would refuse although due holds still have the units.
+var errMoreDue = errors.New("more holds are due than the claim has given back")
 
 // PlaceHold leases every unit of the request to the buyer, or none. The answer is the hold, or a
 // *Refusal that names every unit that could not be had and why.
@@ -109,7 +109,7 @@ func (p placing) run(ctx context.Context, tx pgx.Tx) (Hold, error) {
 		return Hold{}, err
 	}
 	if replayed {
-		return GetHold(ctx, tx, p.actor.Tenant, HoldID{Region: p.at.region, UUID: earlier})
+		return replayOf(ctx, tx, p.actor.Tenant, HoldID{Region: p.at.region, UUID: earlier})
 	}
 	f, err := factsOf(ctx, tx, p.at, p.claim)
 	if err != nil {
@@ -128,8 +128,12 @@ func (p placing) run(ctx context.Context, tx pgx.Tx) (Hold, error) {
 			return Hold{}, err
 		}
 	} else {
-		if len(refused) > 0 {
+		switch {
+		case len(refused) == 0:
+		case p.claim.refusedWhole(refused):
 			return Hold{}, p.refuse(ctx, tx, f, refused)
+		default:
+			return Hold{}, errLookCloser
 		}
 		if stock.seats, err = p.lockSeats(ctx, tx); err != nil {
 			return Hold{}, err
@@ -142,8 +146,10 @@ func (p placing) run(ctx context.Context, tx pgx.Tx) (Hold, error) {
 	refused = append(refused, seatRefusals...)
 	if p.careful {
 		counters := p.judgeCounters(f, stock)
-		if len(counters) > 0 && stock.moreDue {
-			return Hold{}, errMoreDue
+		if len(counters) > 0 {
+			if err := p.judgeMoreDue(ctx, tx, &f); err != nil {
+				return Hold{}, err
+			}
 		}
 		refused = append(refused, counters...)
 	}
@@ -155,6 +161,20 @@ func (p placing) run(ctx context.Context, tx pgx.Tx) (Hold, error) {
 		return Hold{}, err
 	}
 	return p.write(ctx, tx, f, lines, total)
+}
+
+// replayOf is the hold that the same request led to before, as it stands now.
+func replayOf(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, id HoldID) (Hold, error) {
+	hold, err := GetHold(ctx, tx, tenant, id)
+	if err != nil {
+		return Hold{}, err
+	}
+	now, err := Now(ctx, tx)
+	if err != nil {
+		return Hold{}, err
+	}
+	hold.State = hold.StateAt(now)
+	return hold, nil
 }
 
 // judgeBuyer counts the guest's live holds in the transaction of the claim, so that parallel

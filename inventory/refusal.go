@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"slices"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -105,8 +106,10 @@ func Refuse(code RefusalCode, message string) *Refusal {
 	return &Refusal{Code: code, Message: message}
 }
 
-// refuseLines makes a refusal of its lines; the first one's code is the refusal's.
+// refuseLines makes a refusal of its lines, in the order of the request; the first one's code is the
+// refusal's.
 func refuseLines(lines []RefusedLine) *Refusal {
+	slices.SortStableFunc(lines, func(a, b RefusedLine) int { return a.Line - b.Line })
 	code := lines[0].Code
 	return &Refusal{Code: code, Message: messageOf(code), Lines: lines}
 }

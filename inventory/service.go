@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"context"
-	"errors"
 
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
@@ -69,13 +68,4 @@ func MaySee(actor tenants.Actor, buyer tenants.Buyer, channel tenants.ChannelID)
 func mayChange(actor tenants.Actor, hold Hold) bool {
 	return actor.Owns(hold.Buyer) ||
 		actor.Session.IsZero() && actor.KeyType == tenants.KeyTypePartner && actor.Channel == hold.Channel
-}
-
-// refusalOf reports whether err is an expected no.
-func refusalOf(err error) (*Refusal, bool) {
-	var refusal *Refusal
-	if errors.As(err, &refusal) {
-		return refusal, true
-	}
-	return nil, false
 }

@@ -415,33 +415,45 @@ func (s *Service) SetPoolCapacity(ctx context.Context, actor tenants.Actor, id P
 	})
 }
 
-// spreadCapacity shares a new capacity over the shards: each keeps what it has sold as far as the
-// capacity reaches, and the rest is spread evenly.
-func spreadCapacity(ctx context.Context, tx pgx.Tx, at place, pool uuid.UUID, rows []dbsqlc.PoolCountersLockRow, capacity int64) (over int64, err error) {
-	var shared []dbsqlc.PoolCountersLockRow
-	taken := int64(0)
+// sharedStock adds up the counters of one pool that every channel may sell: what the capacity leaves
+// them besides the channels' own, their limits, and what they have sold.
+func sharedStock(rows []dbsqlc.PoolCountersLockRow, pool uuid.UUID, capacity int64) (shared []dbsqlc.PoolCountersLockRow, left, limits, taken int64) {
 	for _, row := range rows {
-		if row.Bucket == sharedBucket {
+		switch {
+		case row.PoolID != pool:
+		case row.Bucket == sharedBucket:
 			shared = append(shared, row)
+			limits += row.SellLimit
 			taken += row.Held + row.Booked
-		} else {
+		default:
 			capacity -= row.SellLimit
 		}
 	}
-	capacity = max(0, capacity)
-	rest := max(0, capacity-taken)
-	left := capacity
+	return shared, max(0, capacity), limits, taken
+}
+
+// spreadCapacity shares a capacity over the shards of a pool: each keeps what it has sold, and the
+// rest is spread evenly. While more is sold than there is, no single shard can know when the pool
+// is below its capacity again: then all limits are 0, and a claim that looks closer spreads the
+// capacity anew, see reopenPools.
+func spreadCapacity(ctx context.Context, tx pgx.Tx, at place, pool uuid.UUID, rows []dbsqlc.PoolCountersLockRow, capacity int64) (over int64, err error) {
+	shared, capacity, _, taken := sharedStock(rows, pool, capacity)
+	over = max(0, taken-capacity)
 	for i, row := range shared {
-		limit := row.Held + row.Booked + shareOf(rest, int64(len(shared)), int64(i))
-		limit = min(limit, left)
-		left -= limit
+		limit := row.Held + row.Booked + shareOf(capacity-taken, int64(len(shared)), int64(i))
+		switch {
+		case over > 0 && len(shared) == 1:
+			limit = capacity
+		case over > 0:
+			limit = 0
+		}
 		if _, err := dbsqlc.New(tx).PoolCounterLimitSet(ctx, dbsqlc.PoolCounterLimitSetParams{
 			TenantID: at.tenant, Region: string(at.region), PoolID: pool, Bucket: row.Bucket, Shard: row.Shard, SellLimit: limit,
 		}); err != nil {
 			return 0, fmt.Errorf("set a pool counter's limit: %w", err)
 		}
 	}
-	return max(0, taken-capacity), nil
+	return over, nil
 }
 
 // create runs a command that makes one entity: claim the key for a fresh id, make it, and answer a

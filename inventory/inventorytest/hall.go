@@ -158,20 +158,28 @@ func (h *Hall) Seats(numbers ...int) inventory.LineRequest {
 	return inventory.LineRequest{Seats: &wish}
 }
 
-// SeatStatus is what a buyer sees of a seat.
-func (b Buyer) SeatStatus(h *Hall, number int) inventory.SeatStatus {
+// SeatStatuses are what a buyer sees of every seat, by its number.
+func (b Buyer) SeatStatuses(h *Hall) map[int]inventory.SeatStatus {
 	b.tenant.t.Helper()
 	seats, err := b.tenant.Inventory.SeatMap(b.tenant.t.Context(), b.Actor, h.Show)
 	if err != nil {
 		b.tenant.t.Fatal(err)
 	}
+	statuses := make(map[int]inventory.SeatStatus, len(seats.Seats))
 	for _, seat := range seats.Seats {
-		if seat.Seat == h.seat(number) {
-			return seat.Status
+		number, err := strconv.Atoi(b.tenant.nameOf(seat.Seat.UUID))
+		if err != nil {
+			b.tenant.t.Fatal(err)
 		}
+		statuses[number] = seat.Status
 	}
-	b.tenant.t.Fatalf("the show has no seat %d", number)
-	return ""
+	return statuses
+}
+
+// SeatStatus is what a buyer sees of a seat.
+func (b Buyer) SeatStatus(h *Hall, number int) inventory.SeatStatus {
+	b.tenant.t.Helper()
+	return b.SeatStatuses(h)[number]
 }
 
 // Units is the wish for a quantity of the pool.

@@ -96,7 +96,9 @@ func (r *Room) Set(first, last int, change inventory.NightChange) inventory.Nigh
 }
 
 // Stay is the wish for one room on the nights of [checkIn, checkOut) of November.
-func (r *Room) Stay(checkIn, checkOut int) inventory.LineRequest { return r.Rooms(1, checkIn, checkOut) }
+func (r *Room) Stay(checkIn, checkOut int) inventory.LineRequest {
+	return r.Rooms(1, checkIn, checkOut)
+}
 
 // Rooms is the wish for several rooms.
 func (r *Room) Rooms(rooms int64, checkIn, checkOut int) inventory.LineRequest {

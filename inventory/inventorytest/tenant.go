@@ -1,6 +1,7 @@
 package inventorytest
 
 import (
+	"context"
 	"crypto/rand"
 	"strings"
 	"testing"
@@ -79,6 +80,9 @@ func (x *Tenant) For(t testing.TB) *Tenant {
 	other.t = t
 	return &other
 }
+
+// Context ends with the test.
+func (x *Tenant) Context() context.Context { return x.t.Context() }
 
 // Key is a fresh request key.
 func Key() string { return rand.Text() }

@@ -89,11 +89,10 @@ WHERE tenant_id = @tenant_id AND region = @region AND pool_id = @pool_id AND buc
 
 -- name: PoolsOfShows :many
 SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity,
-    COALESCE(sum(c.sell_limit), 0)::bigint AS sell_limit, COALESCE(sum(c.held + c.booked), 0)::bigint AS taken,
-    COALESCE(sum(GREATEST(0, c.ceiling - c.held - c.booked)), 0)::bigint AS free
+    COALESCE(sum(CASE WHEN c.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN 0 ELSE c.sell_limit END), 0)::bigint AS allotted,
+    COALESCE(sum(CASE WHEN c.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN c.held + c.booked ELSE 0 END), 0)::bigint AS taken
 FROM pools p
 LEFT JOIN pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
-    AND c.bucket = '00000000-0000-0000-0000-000000000000'::uuid
 WHERE p.tenant_id = @tenant_id AND p.region = ANY(@regions::text[]) AND p.show_id = ANY(@show_ids::uuid[])
 GROUP BY p.tenant_id, p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity
 ORDER BY p.show_id, p.name;
@@ -106,11 +105,15 @@ ORDER BY show_id, amount_minor DESC, name;
 
 -- name: DueUnits :many
 -- What holds whose time is over still occupy: it is free for everybody, so readers count it as such.
+-- OFFSET 0 keeps the planner from reading the lines of all holds.
 SELECT l.kind, l.pool_id, l.room_type_id, l.property_id, l.night, sum(l.quantity)::bigint AS quantity
 FROM holds h
-JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
+CROSS JOIN LATERAL (
+    SELECT own.kind, own.pool_id, own.room_type_id, own.property_id, own.night, own.quantity
+    FROM hold_lines own
+    WHERE own.tenant_id = h.tenant_id AND own.region = h.region AND own.hold_id = h.id AND own.kind <> 'SEAT'
+    OFFSET 0) AS l
 WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at <= now()
-    AND l.kind <> 'SEAT'
 GROUP BY l.kind, l.pool_id, l.room_type_id, l.property_id, l.night;
 
 -- name: RoomTypeInsert :exec
@@ -187,11 +190,11 @@ JOIN night_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c
 LEFT JOIN night_rates r ON r.tenant_id = p.tenant_id AND r.region = p.region AND r.room_type_id = p.room_type_id AND r.night = p.night
 WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.room_type_id = ANY(@room_type_ids::uuid[])
     AND p.night >= @first_night::date AND p.night <= @last_night::date
-ORDER BY p.room_type_id, p.night;
+ORDER BY p.night, p.room_type_id;
 
 -- name: CalendarHouses :many
 SELECT property_id, night, held, booked, ceiling
 FROM house_counters
 WHERE tenant_id = @tenant_id AND region = @region AND property_id = ANY(@property_ids::uuid[])
     AND night >= @first_night::date AND night <= @last_night::date
-ORDER BY property_id, night;
+ORDER BY night, property_id;

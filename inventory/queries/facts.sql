@@ -7,11 +7,10 @@ WHERE s.tenant_id = @tenant_id AND s.region = @region AND s.id = ANY(@ids::uuid[
 -- name: PriceLevelsOfShows :many
 SELECT show_id, id, name, amount_minor
 FROM price_levels
-WHERE tenant_id = @tenant_id AND region = @region AND show_id = ANY(@show_ids::uuid[])
-ORDER BY show_id, amount_minor DESC, id;
+WHERE tenant_id = @tenant_id AND region = @region AND show_id = ANY(@show_ids::uuid[]);
 
 -- name: PoolsForClaim :many
-SELECT p.id, p.show_id, p.shards, l.amount_minor
+SELECT p.id, p.show_id, p.capacity, p.shards, l.amount_minor
 FROM pools p
 JOIN price_levels l ON l.tenant_id = p.tenant_id AND l.region = p.region AND l.show_id = p.show_id AND l.id = p.price_level_id
 WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.id = ANY(@ids::uuid[]);

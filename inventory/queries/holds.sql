@@ -56,8 +56,7 @@ FOR UPDATE;
 SELECT hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard, property_id, room_type_id, night, bucket,
     quantity, amount_minor
 FROM hold_lines
-WHERE tenant_id = @tenant_id AND region = @region AND hold_id = ANY(@hold_ids::uuid[])
-ORDER BY hold_id, ordinal;
+WHERE tenant_id = @tenant_id AND region = @region AND hold_id = ANY(@hold_ids::uuid[]);
 
 -- name: HoldEnd :execrows
 UPDATE holds
@@ -92,6 +91,7 @@ WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.buyer_id = @buyer_id
 LIMIT 1000;
 
 -- name: HoldsDueOnCounters :many
+-- OFFSET 0 keeps the planner from turning the question around and reading the lines of all holds.
 SELECT h.id
 FROM holds h
 WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.state IN ('ACTIVE', 'PROCESSING')
@@ -101,7 +101,8 @@ WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.state IN ('ACTIVE', 
         FROM hold_lines l
         WHERE l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
             AND (l.pool_id = ANY(@pool_ids::uuid[])
-                OR (l.property_id = ANY(@property_ids::uuid[]) AND l.night >= @first_night::date AND l.night <= @last_night::date)))
+                OR (l.property_id = ANY(@property_ids::uuid[]) AND l.night >= @first_night::date AND l.night <= @last_night::date))
+        OFFSET 0)
 ORDER BY h.claimable_at
 LIMIT @max_holds;
 

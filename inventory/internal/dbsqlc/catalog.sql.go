@@ -18,7 +18,7 @@ SELECT property_id, night, held, booked, ceiling
 FROM house_counters
 WHERE tenant_id = $1 AND region = $2 AND property_id = ANY($3::uuid[])
     AND night >= $4::date AND night <= $5::date
-ORDER BY property_id, night
+ORDER BY night, property_id
 `
 
 type CalendarHousesParams struct {
@@ -79,7 +79,7 @@ JOIN night_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c
 LEFT JOIN night_rates r ON r.tenant_id = p.tenant_id AND r.region = p.region AND r.room_type_id = p.room_type_id AND r.night = p.night
 WHERE p.tenant_id = $1 AND p.region = $2 AND p.room_type_id = ANY($3::uuid[])
     AND p.night >= $4::date AND p.night <= $5::date
-ORDER BY p.room_type_id, p.night
+ORDER BY p.night, p.room_type_id
 `
 
 type CalendarNightsParams struct {
@@ -262,9 +262,12 @@ func (q *Queries) ChartsOfVenue(ctx context.Context, arg ChartsOfVenueParams) ([
 const dueUnits = `-- name: DueUnits :many
 SELECT l.kind, l.pool_id, l.room_type_id, l.property_id, l.night, sum(l.quantity)::bigint AS quantity
 FROM holds h
-JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
+CROSS JOIN LATERAL (
+    SELECT own.kind, own.pool_id, own.room_type_id, own.property_id, own.night, own.quantity
+    FROM hold_lines own
+    WHERE own.tenant_id = h.tenant_id AND own.region = h.region AND own.hold_id = h.id AND own.kind <> 'SEAT'
+    OFFSET 0) AS l
 WHERE h.tenant_id = $1 AND h.region = $2 AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at <= now()
-    AND l.kind <> 'SEAT'
 GROUP BY l.kind, l.pool_id, l.room_type_id, l.property_id, l.night
 `
 
@@ -283,6 +286,7 @@ type DueUnitsRow struct {
 }
 
 // What holds whose time is over still occupy: it is free for everybody, so readers count it as such.
+// OFFSET 0 keeps the planner from reading the lines of all holds.
 func (q *Queries) DueUnits(ctx context.Context, arg DueUnitsParams) ([]DueUnitsRow, error) {
 	rows, err := q.db.Query(ctx, dueUnits, arg.TenantID, arg.Region)
 	if err != nil {
@@ -802,11 +806,10 @@ func (q *Queries) PoolInsert(ctx context.Context, arg PoolInsertParams) error {
 
 const poolsOfShows = `-- name: PoolsOfShows :many
 SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity,
-    COALESCE(sum(c.sell_limit), 0)::bigint AS sell_limit, COALESCE(sum(c.held + c.booked), 0)::bigint AS taken,
-    COALESCE(sum(GREATEST(0, c.ceiling - c.held - c.booked)), 0)::bigint AS free
+    COALESCE(sum(CASE WHEN c.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN 0 ELSE c.sell_limit END), 0)::bigint AS allotted,
+    COALESCE(sum(CASE WHEN c.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN c.held + c.booked ELSE 0 END), 0)::bigint AS taken
 FROM pools p
 LEFT JOIN pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
-    AND c.bucket = '00000000-0000-0000-0000-000000000000'::uuid
 WHERE p.tenant_id = $1 AND p.region = ANY($2::text[]) AND p.show_id = ANY($3::uuid[])
 GROUP BY p.tenant_id, p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity
 ORDER BY p.show_id, p.name
@@ -825,9 +828,8 @@ type PoolsOfShowsRow struct {
 	PriceLevelID uuid.UUID
 	Name         string
 	Capacity     int64
-	SellLimit    int64
+	Allotted     int64
 	Taken        int64
-	Free         int64
 }
 
 func (q *Queries) PoolsOfShows(ctx context.Context, arg PoolsOfShowsParams) ([]PoolsOfShowsRow, error) {
@@ -846,9 +848,8 @@ func (q *Queries) PoolsOfShows(ctx context.Context, arg PoolsOfShowsParams) ([]P
 			&i.PriceLevelID,
 			&i.Name,
 			&i.Capacity,
-			&i.SellLimit,
+			&i.Allotted,
 			&i.Taken,
-			&i.Free,
 		); err != nil {
 			return nil, err
 		}

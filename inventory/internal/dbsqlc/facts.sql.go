@@ -80,7 +80,7 @@ func (q *Queries) NightsForClaim(ctx context.Context, arg NightsForClaimParams) 
 }
 
 const poolsForClaim = `-- name: PoolsForClaim :many
-SELECT p.id, p.show_id, p.shards, l.amount_minor
+SELECT p.id, p.show_id, p.capacity, p.shards, l.amount_minor
 FROM pools p
 JOIN price_levels l ON l.tenant_id = p.tenant_id AND l.region = p.region AND l.show_id = p.show_id AND l.id = p.price_level_id
 WHERE p.tenant_id = $1 AND p.region = $2 AND p.id = ANY($3::uuid[])
@@ -95,6 +95,7 @@ type PoolsForClaimParams struct {
 type PoolsForClaimRow struct {
 	ID          uuid.UUID
 	ShowID      uuid.UUID
+	Capacity    int64
 	Shards      int64
 	AmountMinor int64
 }
@@ -111,6 +112,7 @@ func (q *Queries) PoolsForClaim(ctx context.Context, arg PoolsForClaimParams) ([
 		if err := rows.Scan(
 			&i.ID,
 			&i.ShowID,
+			&i.Capacity,
 			&i.Shards,
 			&i.AmountMinor,
 		); err != nil {
@@ -128,7 +130,6 @@ const priceLevelsOfShows = `-- name: PriceLevelsOfShows :many
 SELECT show_id, id, name, amount_minor
 FROM price_levels
 WHERE tenant_id = $1 AND region = $2 AND show_id = ANY($3::uuid[])
-ORDER BY show_id, amount_minor DESC, id
 `
 
 type PriceLevelsOfShowsParams struct {

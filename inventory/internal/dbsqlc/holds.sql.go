@@ -209,7 +209,6 @@ SELECT hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard, property_
     quantity, amount_minor
 FROM hold_lines
 WHERE tenant_id = $1 AND region = $2 AND hold_id = ANY($3::uuid[])
-ORDER BY hold_id, ordinal
 `
 
 type HoldLinesParams struct {
@@ -532,7 +531,8 @@ WHERE h.tenant_id = $1 AND h.region = $2 AND h.state IN ('ACTIVE', 'PROCESSING')
         FROM hold_lines l
         WHERE l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
             AND (l.pool_id = ANY($4::uuid[])
-                OR (l.property_id = ANY($5::uuid[]) AND l.night >= $6::date AND l.night <= $7::date)))
+                OR (l.property_id = ANY($5::uuid[]) AND l.night >= $6::date AND l.night <= $7::date))
+        OFFSET 0)
 ORDER BY h.claimable_at
 LIMIT $8
 `
@@ -548,6 +548,7 @@ type HoldsDueOnCountersParams struct {
 	MaxHolds    int32
 }
 
+// OFFSET 0 keeps the planner from turning the question around and reading the lines of all holds.
 func (q *Queries) HoldsDueOnCounters(ctx context.Context, arg HoldsDueOnCountersParams) ([]uuid.UUID, error) {
 	rows, err := q.db.Query(ctx, holdsDueOnCounters,
 		arg.TenantID,
