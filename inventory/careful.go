@@ -20,6 +20,18 @@ type stock struct {
 	houses map[nightKey]dbsqlc.HouseCountersLockRow
 }
 
+// anySeatTaken reports whether the clock matters for the seats.
+func (s stock) anySeatTaken() bool {
+	for _, rows := range s.seats {
+		for _, row := range rows {
+			if row.State != string(seatStateAvailable) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // lockAll is the careful path: due holds on the wanted units are locked first, then every wanted
 // row and every row of those holds in the one order, and then the due holds are reaped.
 func (p placing) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error) {

@@ -357,7 +357,7 @@ func TestALateCleanUpFreesNothingOfANewerOwner(t *testing.T) {
 		t.Errorf("a late release says %s", released.State)
 	}
 	_, err := a.TryExtend(old)
-	expectAnswer(t, e.tenant, err, "HOLD_ENDED")
+	expectAnswer(t, e.tenant, err, "HOLD_EXPIRED")
 	if _, err := e.tenant.Decline(old.ID); err == nil {
 		t.Error("a late decline was carried out")
 	}

@@ -43,10 +43,11 @@ func (s *Service) ExtendHold(ctx context.Context, actor tenants.Actor, id HoldID
 		switch {
 		case hold.State == HoldStateProcessing:
 			return Hold{}, Refuse(RefusalPaymentInProgress, messageOf(RefusalPaymentInProgress))
+		case hold.State == HoldStateExpired, hold.State == HoldStateActive && !now.Before(hold.Deadline):
+			// The same answer before and after somebody has reaped it.
+			return Hold{}, Refuse(RefusalHoldExpired, messageOf(RefusalHoldExpired))
 		case hold.State != HoldStateActive:
 			return Hold{}, Refuse(RefusalHoldEnded, messageOf(RefusalHoldEnded))
-		case !now.Before(hold.Deadline):
-			return Hold{}, Refuse(RefusalHoldExpired, messageOf(RefusalHoldExpired))
 		}
 		if err := JudgeSaleTx(ctx, tx, actor, hold); err != nil {
 			return Hold{}, err

@@ -253,10 +253,10 @@ func (m *model) extend(t *rapid.T) {
 	switch {
 	case h.state == inventory.HoldStateProcessing:
 		m.expect(t, err, "PAYMENT_IN_PROGRESS")
+	case h.state == inventory.HoldStateExpired, h.state == inventory.HoldStateActive && m.clock >= h.deadline:
+		m.expect(t, err, "HOLD_EXPIRED")
 	case h.state != inventory.HoldStateActive:
 		m.expect(t, err, "HOLD_ENDED")
-	case m.clock >= h.deadline:
-		m.expect(t, err, "HOLD_EXPIRED")
 	case h.extensions > 0:
 		m.expect(t, err, "NO_EXTENSION_LEFT")
 	default:

@@ -228,24 +228,26 @@ func lockSeatsOf(ctx context.Context, tx pgx.Tx, at place, shows []uuid.UUID, wa
 	return locked, nil
 }
 
-// judgeSeats judges every seat line over the locked rows. The clock is read again first: the wait
-// for the locks may have outlasted a deadline.
+// judgeSeats judges every seat line over the locked rows. The clock is read again first when a seat
+// is taken: the wait for the locks may have outlasted a deadline.
 func (p placing) judgeSeats(ctx context.Context, tx pgx.Tx, f *facts, stock stock) ([]RefusedLine, error) {
 	if len(p.claim.shows) == 0 {
 		return nil, nil
 	}
-	now, err := Now(ctx, tx)
-	if err != nil {
-		return nil, err
+	if stock.anySeatTaken() {
+		now, err := Now(ctx, tx)
+		if err != nil {
+			return nil, err
+		}
+		f.now = now
 	}
-	f.now = now
 	var refused []RefusedLine
 	anyDue := false
 	for i, line := range p.claim.lines {
 		if line.Seats == nil {
 			continue
 		}
-		lost, due := judgeSeats(i, line.Seats.Seats, stock.seats[line.Seats.Show.UUID], p.actor, now)
+		lost, due := judgeSeats(i, line.Seats.Seats, stock.seats[line.Seats.Show.UUID], p.actor, f.now)
 		refused = append(refused, lost...)
 		anyDue = anyDue || due
 	}
