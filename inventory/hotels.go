@@ -159,9 +159,15 @@ func (s *Service) WriteNights(ctx context.Context, actor tenants.Actor, roomType
 		}
 	}
 	at := placeOf(actor.Tenant, roomType.Region)
-	return db.Replayable(ctx, s.db, "inventory.WriteNights", func(ctx context.Context, tx pgx.Tx) (NightsSet, error) {
+	set, err := db.Replayable(ctx, s.db, "inventory.WriteNights", func(ctx context.Context, tx pgx.Tx) (NightsSet, error) {
 		return writeNightsTx(ctx, tx, at, roomType.UUID, changes)
 	})
+	if err == nil {
+		for _, table := range []string{"night_plans", "night_rates", "night_counters"} {
+			s.noteGrowth(ctx, table, int64(len(changes)))
+		}
+	}
+	return set, err
 }
 
 func writeNightsTx(ctx context.Context, tx pgx.Tx, at place, roomType uuid.UUID, changes []DatedChange) (NightsSet, error) {

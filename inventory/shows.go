@@ -141,7 +141,16 @@ func (s *Service) CreateShow(ctx context.Context, actor tenants.Actor, requestKe
 	id, err := s.create(ctx, actor, region, "createShow", requestKey, input, func(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
 		return createShowTx(ctx, tx, placeOf(actor.Tenant, region), actor.Tenant, id, input)
 	})
+	if err == nil && input.Chart != nil {
+		s.noteGrowth(ctx, "show_seats", maxSeatsPerShow)
+	}
 	return ShowID{Region: region, UUID: id}, err
+}
+
+// noteGrowth keeps the planner informed after stock was added. Without it the next claims are slow
+// for a while, not wrong, so its failure is no failure of the command.
+func (s *Service) noteGrowth(ctx context.Context, table string, rows int64) {
+	_ = s.db.NoteGrowth(ctx, table, rows)
 }
 
 func createShowTx(ctx context.Context, tx pgx.Tx, at place, tenant tenants.TenantID, id uuid.UUID, input NewShow) error {

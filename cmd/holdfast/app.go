@@ -55,27 +55,29 @@ func openStore(ctx context.Context, databaseURL, dataDir string, progress io.Wri
 		}
 		s.engine = engine
 		if target, err = createDatabase(ctx, engine.URL(), databaseName); err != nil {
-			return nil, errors.Join(err, engine.Close())
+			return nil, errors.Join(err, s.closeEngine(ctx))
 		}
 	}
 	opened, err := db.Open(ctx, db.Config{URL: target, Metrics: registry})
 	if err != nil {
-		return nil, errors.Join(err, s.closeEngine())
+		return nil, errors.Join(err, s.closeEngine(ctx))
 	}
 	s.db, s.url = opened, target
 	return s, nil
 }
 
-func (s *store) close() error {
+// close stops an engine that Holdfast started, also when ctx has ended: it often ends because of
+// that.
+func (s *store) close(ctx context.Context) error {
 	s.db.Close()
-	return s.closeEngine()
+	return s.closeEngine(ctx)
 }
 
-func (s *store) closeEngine() error {
+func (s *store) closeEngine(ctx context.Context) error {
 	if s.engine == nil {
 		return nil
 	}
-	return s.engine.Close()
+	return s.engine.Stop(context.WithoutCancel(ctx))
 }
 
 // migrate makes or updates every table, River's included.
@@ -158,7 +160,7 @@ func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.close(ctx)) }()
 	if s.engine != nil {
 		// An engine of our own is brought up to date; a configured database only by `migrate`.
 		if err := s.migrate(ctx, logger); err != nil {

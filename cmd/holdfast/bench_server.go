@@ -30,7 +30,7 @@ func openBenchStore(ctx context.Context, config benchConfig) (*store, func() err
 	if err != nil {
 		return nil, nil, errors.Join(err, remove())
 	}
-	drop := func() error { return errors.Join(s.close(), remove()) } //nolint:contextcheck // the engine is stopped also when ctx has ended
+	drop := func() error { return errors.Join(s.close(ctx), remove()) }
 	if err := s.migrate(ctx, discard()); err != nil {
 		return nil, nil, errors.Join(err, drop())
 	}

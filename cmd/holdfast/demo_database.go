@@ -38,7 +38,7 @@ func openThrowaway(ctx context.Context, databaseURL, prefix string, progress io.
 	if s, err = openStore(ctx, target, "", progress, discard()); err != nil {
 		return nil, nil, errors.Join(err, remove())
 	}
-	drop = func() error { return errors.Join(s.close(), remove()) } //nolint:contextcheck // the engine is stopped also when ctx has ended
+	drop = func() error { return errors.Join(s.close(ctx), remove()) }
 	if err := s.migrate(ctx, discard()); err != nil {
 		return nil, nil, errors.Join(err, drop())
 	}

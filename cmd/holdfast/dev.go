@@ -51,7 +51,7 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.close(ctx)) }()
 	if err := s.migrate(ctx, logger); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -86,8 +87,7 @@ type versionCommand struct{}
 func (versionCommand) Run() error {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		fmt.Println("holdfast (no build information)")
-		return nil
+		return errors.New("this binary carries no build information")
 	}
 	revision := ""
 	for _, setting := range info.Settings {

@@ -27,7 +27,7 @@ func (c *migrateCommand) Run(ctx context.Context, root *cli) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.close(ctx)) }()
 	if c.To == "up" {
 		if err := s.migrate(ctx, logger); err != nil {
 			return err

@@ -29,7 +29,7 @@ func TestRequestsSayUnavailableWhileTheDatabaseIsDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { _ = s.close() })
+	t.Cleanup(func() { _ = s.close(ctx) })
 	if err := s.migrate(ctx, discard()); err != nil {
 		t.Fatal(err)
 	}

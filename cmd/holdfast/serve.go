@@ -102,7 +102,7 @@ func (c *cli) withProcess(ctx context.Context, providers providerFlags, act func
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
+	defer func() { err = errors.Join(err, s.close(ctx)) }()
 	a, err := newApp(ctx, s, gateways, logger)
 	if err != nil {
 		return err
