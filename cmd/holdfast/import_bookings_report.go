@@ -37,7 +37,8 @@ type historyReport struct {
 	Refused     map[string]*refusedRows `json:"refused"`
 	RoomTypes   []historyRoomReport     `json:"roomTypes"`
 
-	Seconds       float64               `json:"seconds"`
+	Seconds float64 `json:"seconds"`
+	// RowsPerSecond counts the rows that this import judged, not those that an earlier one had booked.
 	RowsPerSecond float64               `json:"rowsPerSecond"`
 	Audit         *bookings.AuditReport `json:"audit,omitempty"`
 }
@@ -82,11 +83,12 @@ func (r *replay) report(c importBookingsCommand, stock historyStock, took time.D
 		Tenant: r.setup.tenant.ID, TenantSlug: r.setup.tenant.Slug, AdminKey: r.setup.adminKey, ShiftDays: r.setup.shiftDays,
 		Rows: r.h.lines, Accepted: len(r.booked), Replayed: r.replayed,
 		CheckedOut: r.counts[historyCheckedOut], Cancelled: r.counts[historyCancelled], NoShow: r.counts[historyNoShow],
-		Refused: r.refused, Seconds: took.Seconds(), RowsPerSecond: float64(r.h.lines) / took.Seconds(),
+		Refused: r.refused, Seconds: took.Seconds(),
 	}
 	for _, refused := range r.refused {
 		report.RefusedRows += refused.Count
 	}
+	report.RowsPerSecond = float64(report.Accepted-report.Replayed+report.RefusedRows) / took.Seconds()
 	for _, row := range r.h.rows {
 		r.room(row).Rows++
 	}

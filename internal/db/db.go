@@ -11,9 +11,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/prometheus/client_golang/prometheus"
+	pgxuuid "github.com/vgarvardt/pgx-google-uuid/v5"
 )
 
 // Engine is the database system at the other end.
@@ -102,6 +104,11 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 	poolConfig.ConnConfig.RuntimeParams["timezone"] = "UTC"
 	// A process that stops in the middle of a transaction must not keep its locks for ever.
 	poolConfig.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = strconv.FormatInt(idleInTransaction.Milliseconds(), 10)
+	// Without its own codec every UUID would be formatted and parsed as text.
+	poolConfig.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		pgxuuid.Register(conn.TypeMap())
+		return nil
+	}
 	pool, err := pgxpool.NewWithConfig(ctx, poolConfig)
 	if err != nil {
 		return nil, fmt.Errorf("open a pool for the database of %s: %w", config.URLSource, withoutSecrets(err))
