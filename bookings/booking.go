@@ -3,6 +3,7 @@ package bookings
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -103,6 +104,9 @@ func withLines(ctx context.Context, q dbsqlc.DBTX, bookings []Booking) error {
 	for _, row := range rows {
 		booking := at[row.BookingID]
 		booking.Lines = append(booking.Lines, lineOf(region, booking.Total.Currency, row))
+	}
+	for _, booking := range at {
+		slices.SortFunc(booking.Lines, func(a, b Line) int { return int(a.Ordinal - b.Ordinal) })
 	}
 	return nil
 }

@@ -2,6 +2,7 @@ package bookings
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -65,7 +66,7 @@ func (s *Service) change(ctx context.Context, actor tenants.Actor, operation, re
 	if err != nil {
 		return Booking{}, err
 	}
-	return db.Replayable(ctx, s.db, "bookings."+operation, func(ctx context.Context, tx pgx.Tx) (Booking, error) {
+	changed, err := db.Replayable(ctx, s.db, "bookings."+operation, func(ctx context.Context, tx pgx.Tx) (Booking, error) {
 		_, replayed, err := request.Claim(ctx, tx, request.Identity{
 			Tenant: actor.Tenant.UUID, Region: id.Region, Key: requestKey, Scope: operation + "/KEY/" + actor.Key.UUID.String(),
 		}, fingerprint, id.UUID)
@@ -84,8 +85,16 @@ func (s *Service) change(ctx context.Context, actor tenants.Actor, operation, re
 		if err != nil {
 			return Booking{}, err
 		}
-		return booking, act(ctx, tx, &booking, chosen, now)
+		err = act(ctx, tx, &booking, chosen, now)
+		return booking, err
 	})
+	switch {
+	case errors.Is(err, request.ErrKeyReused):
+		return Booking{}, inventory.Refuse(inventory.RefusalRequestKeyReused, err.Error())
+	case errors.Is(err, db.ErrContention):
+		return Booking{}, inventory.Busy()
+	}
+	return changed, err
 }
 
 // lockBooking locks the hold and then its booking: whoever changes either takes them in this order.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast/holdfast/bookings/internal/dbsqlc"
 	"github.com/holdfast/holdfast/internal/db"
+	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/payments"
 )
@@ -19,23 +20,28 @@ import (
 // as never received. A success that appears even later is still recorded and refunded.
 const notReceivedAfter = 15 * time.Minute
 
-// errMismatch says that a provider's evidence is not about this attempt: another account or
-// currency. Nothing is changed by it.
-var errMismatch = errors.New("the provider's account or currency is not the attempt's")
+// errMismatch says that a provider's evidence is not about this attempt or refund: another account,
+// currency or, for a refund, amount. Nothing is changed by it.
+var errMismatch = errors.New("the provider's account, amount or currency is not the stored one")
 
 // DriveCharge brings an attempt one step further: it submits it, or asks the provider what became
 // of it, and applies the answer. It may run twice and in several processes at once: the provider
 // knows the attempt by its key, and applying repeats its precondition.
 func (s *Service) DriveCharge(ctx context.Context, at payments.Located[payments.AttemptID]) error {
+	attempt, err := payments.Get(ctx, s.db.Pool(), at.Tenant, at.ID)
+	if err != nil || !attempt.State.Open() {
+		return db.Classify(err)
+	}
+	// Asked before anything is marked as sent.
+	gateway, err := s.gateway(attempt.Provider)
+	if err != nil {
+		return err
+	}
 	attempt, fresh, err := s.submit(ctx, at)
 	if err != nil || !attempt.State.Open() {
 		return err
 	}
 	s.config.AfterStep("submit")
-	gateway, ok := s.gateways[attempt.Provider]
-	if !ok {
-		return fmt.Errorf("drive payment %s: provider %q is not configured", attempt.ID, attempt.Provider)
-	}
 	outcome, err := s.ask(ctx, gateway, attempt, fresh)
 	s.config.AfterStep("charge")
 	if err != nil {
@@ -44,21 +50,31 @@ func (s *Service) DriveCharge(ctx context.Context, at payments.Located[payments.
 	return s.apply(ctx, at, outcome)
 }
 
+func (s *Service) gateway(provider string) (payments.Gateway, error) {
+	gateway, ok := s.gateways[provider]
+	if !ok {
+		return nil, fault.Unavailable(nil, "the tenant's payment provider %q is not configured on this server", provider)
+	}
+	return gateway, nil
+}
+
 // submit marks a CREATED attempt as being sent, before it is sent, and says whether this is the
-// first time.
+// first time. A card is not charged for what cannot be bought any more: when the hold has ended, or
+// its payment window has, the attempt is declined without a call.
 func (s *Service) submit(ctx context.Context, at payments.Located[payments.AttemptID]) (attempt payments.Attempt, fresh bool, err error) {
 	type submitted struct {
 		attempt payments.Attempt
 		fresh   bool
 	}
 	result, err := db.Replayable(ctx, s.db, "bookings.SubmitCharge", func(ctx context.Context, tx pgx.Tx) (submitted, error) {
-		attempt, err := payments.Lock(ctx, tx, at.Tenant, at.ID)
+		hold, attempt, now, err := lockAttempt(ctx, tx, at)
 		if err != nil || attempt.State != payments.AttemptStateCreated {
 			return submitted{attempt: attempt}, err
 		}
-		now, err := inventory.Now(ctx, tx)
-		if err != nil {
-			return submitted{}, err
+		if hold.State != inventory.HoldStateProcessing || !now.Before(hold.Deadline) {
+			_, err := s.declineTx(ctx, tx, hold, attempt, payments.Outcome{Account: attempt.Account, DeclineCode: "not_sent"}, now)
+			attempt.State = payments.AttemptStateDeclined
+			return submitted{attempt: attempt}, err
 		}
 		if err := payments.SubmitTx(ctx, tx, attempt, now); err != nil {
 			return submitted{}, err
@@ -88,7 +104,7 @@ func (s *Service) ask(ctx context.Context, gateway payments.Gateway, attempt pay
 			if attempt.SubmittedAt != nil && now.Sub(*attempt.SubmittedAt) < notReceivedAfter {
 				return payments.Outcome{}, errors.New("the provider has not seen the charge, which may still be on its way")
 			}
-			return payments.Outcome{State: payments.OutcomeStateDeclined, DeclineCode: "not_received"}, nil
+			return payments.Outcome{State: payments.OutcomeStateDeclined, Account: attempt.Account, DeclineCode: "not_received"}, nil
 		}
 	}
 	outcome, err := gateway.Charge(ctx, payments.ChargeRequest{
@@ -97,7 +113,7 @@ func (s *Service) ask(ctx context.Context, gateway payments.Gateway, attempt pay
 	})
 	if errors.Is(err, payments.ErrRejected) && fresh {
 		// Nothing was sent under this key before, and this call moved no money.
-		return payments.Outcome{State: payments.OutcomeStateDeclined, DeclineCode: "rejected"}, nil
+		return payments.Outcome{State: payments.OutcomeStateDeclined, Account: attempt.Account, DeclineCode: "rejected"}, nil
 	}
 	return outcome, err
 }
@@ -124,22 +140,28 @@ func (s *Service) apply(ctx context.Context, at payments.Located[payments.Attemp
 	return s.apply(ctx, at, payments.Outcome{State: payments.OutcomeStateUnknown})
 }
 
-// applyTx is the decision about a payment's outcome: under the locks of the hold and the attempt,
-// in this order, by the clock read after them.
-func (s *Service) applyTx(ctx context.Context, tx pgx.Tx, at payments.Located[payments.AttemptID], outcome payments.Outcome) (payments.EventResult, error) {
+// lockAttempt locks a hold and its attempt, in this order, and reads the clock after both. An
+// attempt is never locked for a change without its hold, so nobody can wait for it while holding
+// the units that its holder goes on to lock.
+func lockAttempt(ctx context.Context, tx pgx.Tx, at payments.Located[payments.AttemptID]) (hold inventory.Hold, attempt payments.Attempt, now time.Time, err error) {
 	// The hold's id never changes, so it may be read before the hold is locked.
-	attempt, err := payments.Get(ctx, tx, at.Tenant, at.ID)
-	if err != nil {
-		return "", err
+	if attempt, err = payments.Get(ctx, tx, at.Tenant, at.ID); err != nil {
+		return hold, attempt, now, err
 	}
-	hold, err := inventory.LockHold(ctx, tx, at.Tenant, inventory.HoldID{Region: at.ID.Region, UUID: attempt.Hold})
-	if err != nil {
-		return "", err
+	if hold, err = inventory.LockHold(ctx, tx, at.Tenant, inventory.HoldID{Region: at.ID.Region, UUID: attempt.Hold}); err != nil {
+		return hold, attempt, now, err
 	}
 	if attempt, err = payments.Lock(ctx, tx, at.Tenant, at.ID); err != nil {
-		return "", err
+		return hold, attempt, now, err
 	}
-	now, err := inventory.Now(ctx, tx)
+	now, err = inventory.Now(ctx, tx)
+	return hold, attempt, now, err
+}
+
+// applyTx is the decision about a payment's outcome: under the locks of the hold and the attempt,
+// by the clock read after them.
+func (s *Service) applyTx(ctx context.Context, tx pgx.Tx, at payments.Located[payments.AttemptID], outcome payments.Outcome) (payments.EventResult, error) {
+	hold, attempt, now, err := lockAttempt(ctx, tx, at)
 	if err != nil {
 		return "", err
 	}
@@ -150,7 +172,7 @@ func (s *Service) applyTx(ctx context.Context, tx pgx.Tx, at payments.Located[pa
 	case payments.OutcomeStateApproved:
 		return s.succeedTx(ctx, tx, hold, attempt, outcome, now)
 	case payments.OutcomeStateDeclined:
-		return s.declineTx(ctx, tx, hold, attempt, outcome.DeclineCode, now)
+		return s.declineTx(ctx, tx, hold, attempt, outcome, now)
 	case payments.OutcomeStateUnknown, payments.OutcomeStatePending, payments.OutcomeStateNotFound:
 	}
 	if !attempt.State.Open() {
@@ -166,40 +188,59 @@ func (s *Service) succeedTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold,
 		return payments.EventMismatch, errMismatch
 	}
 	if hold.Confirmable(now) && outcome.Captured == attempt.Amount {
-		if _, err := payments.SucceedTx(ctx, tx, attempt, payments.DispositionApplied, outcome, now); err != nil {
+		if err := s.confirmTx(ctx, tx, hold, now); err != nil {
 			return "", err
 		}
-		return payments.EventApplied, s.confirmTx(ctx, tx, hold, now)
+		_, err := payments.SucceedTx(ctx, tx, attempt, payments.DispositionApplied, outcome, now)
+		return payments.EventApplied, err
+	}
+	reason := "the units were no longer available"
+	if hold.Confirmable(now) {
+		reason = "the captured amount was not the price"
+	}
+	if err := endPaymentTx(ctx, tx, hold, attempt, now); err != nil {
+		return "", err
 	}
 	attempt, err := payments.SucceedTx(ctx, tx, attempt, payments.DispositionOrphaned, outcome, now)
 	if err != nil {
 		return "", err
 	}
-	// Under policy REFUND the hold is invalid from its deadline; nobody has to wait for its reaping.
-	if hold.State == inventory.HoldStateProcessing && !hold.Confirmable(now) {
-		if _, err := inventory.ExpireTx(ctx, tx, hold, now); err != nil {
-			return "", err
-		}
-	}
 	if attempt.Captured.Minor == 0 {
 		return payments.EventApplied, nil
 	}
-	return payments.EventApplied, s.requestRefundTx(ctx, tx, attempt, "orphan", "the units were no longer available", attempt.Captured, now, now)
+	return payments.EventApplied, s.requestRefundTx(ctx, tx, attempt, "orphan", reason, attempt.Captured, now, now)
 }
 
-func (s *Service) declineTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, attempt payments.Attempt, code string, now time.Time) (payments.EventResult, error) {
+// endPaymentTx moves a hold out of PROCESSING whose payment has ended without buying it.
+func endPaymentTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, attempt payments.Attempt, now time.Time) error {
+	var err error
+	switch {
+	case hold.State != inventory.HoldStateProcessing:
+	case !hold.Confirmable(now):
+		// Under policy REFUND the hold is invalid from its deadline; nobody has to wait for its reaping.
+		_, err = inventory.ExpireTx(ctx, tx, hold, now)
+	case attempt.State.Open():
+		// A hold is PROCESSING for its one open attempt, which this was. A late success of an earlier
+		// one leaves it alone.
+		_, err = inventory.DeclineTx(ctx, tx, hold, now)
+	}
+	return err
+}
+
+func (s *Service) declineTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, attempt payments.Attempt, outcome payments.Outcome, now time.Time) (payments.EventResult, error) {
+	if outcome.Account != attempt.Account {
+		return payments.EventMismatch, errMismatch
+	}
 	if !attempt.State.Open() {
 		return payments.EventAlreadyKnown, nil
 	}
-	if err := payments.DeclineTx(ctx, tx, attempt, code, now); err != nil {
-		return "", err
+	// A hold is PROCESSING for its one open attempt, which this is.
+	if hold.State == inventory.HoldStateProcessing {
+		if _, err := inventory.DeclineTx(ctx, tx, hold, now); err != nil {
+			return "", err
+		}
 	}
-	// A hold is PROCESSING for its one open attempt, which this was.
-	if hold.State != inventory.HoldStateProcessing {
-		return payments.EventApplied, nil
-	}
-	_, err := inventory.DeclineTx(ctx, tx, hold, now)
-	return payments.EventApplied, err
+	return payments.EventApplied, payments.DeclineTx(ctx, tx, attempt, outcome.DeclineCode, now)
 }
 
 // confirmTx turns a locked hold into a booking.

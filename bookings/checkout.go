@@ -176,15 +176,11 @@ func (s *Service) startTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, i
 	if err != nil {
 		return fmt.Errorf("read the tenant's payment account: %w", err)
 	}
-	if _, ok := s.gateways[seller.PaymentProvider]; !ok {
-		return fault.Unavailable(nil, "the tenant's payment provider %q is not configured on this server", seller.PaymentProvider)
-	}
-	open, err := payments.OpenOfInstrument(ctx, tx, hold.Tenant, hold.ID.Region, payments.InstrumentOf(seller.PaymentProvider, input.MethodToken), now)
-	if err != nil {
+	if _, err := s.gateway(seller.PaymentProvider); err != nil {
 		return err
 	}
-	if open >= hold.Terms.MaxPerInstrument && hold.Buyer.Kind == tenants.BuyerKindGuest {
-		return inventory.Refuse(inventory.RefusalLimitPerInstrument, "this payment method has as many payments under way as allowed")
+	if err := judgeInstrument(ctx, tx, hold, payments.InstrumentOf(seller.PaymentProvider, input.MethodToken), now); err != nil {
+		return err
 	}
 	if _, err := inventory.ProcessTx(ctx, tx, hold, now); err != nil {
 		return err
@@ -202,6 +198,21 @@ func (s *Service) startTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, i
 	return s.jobs.EnqueueTx(ctx, tx, ChargeJob{
 		Attempt: payments.Located[payments.AttemptID]{Tenant: hold.Tenant, ID: attempt.ID}, After: now.Add(jobPatience),
 	})
+}
+
+// judgeInstrument counts a guest's card's open payments in the transaction of the checkout.
+func judgeInstrument(ctx context.Context, tx pgx.Tx, hold inventory.Hold, instrument string, now time.Time) error {
+	if hold.Buyer.Kind != tenants.BuyerKindGuest {
+		return nil
+	}
+	open, err := payments.OpenOfInstrument(ctx, tx, hold.Tenant, hold.ID.Region, instrument, now)
+	if err != nil {
+		return err
+	}
+	if open >= hold.Terms.MaxPerInstrument {
+		return inventory.Refuse(inventory.RefusalLimitPerInstrument, "this payment method has as many payments under way as allowed")
+	}
+	return nil
 }
 
 // jobPatience gives the process of the checkout a head start over its job.

@@ -38,50 +38,98 @@ func (s *Service) requestRefundTx(ctx context.Context, tx pgx.Tx, attempt paymen
 // DriveRefund asks the provider for a refund under the action's own key, and records its answer. It
 // may run twice and in several processes at once: the provider pays once per key.
 func (s *Service) DriveRefund(ctx context.Context, at payments.Located[payments.RefundID]) error {
-	type submitted struct {
-		refund  payments.Refund
-		attempt payments.Attempt
+	gateway, open, err := s.gatewayOfRefund(ctx, at)
+	if err != nil || !open {
+		return err
 	}
-	work, err := db.Replayable(ctx, s.db, "bookings.SubmitRefund", func(ctx context.Context, tx pgx.Tx) (submitted, error) {
+	work, err := db.Replayable(ctx, s.db, "bookings.SubmitRefund", func(ctx context.Context, tx pgx.Tx) (submittedRefund, error) {
 		refund, err := payments.LockRefund(ctx, tx, at.Tenant, at.ID)
 		if err != nil || !refund.State.Open() {
-			return submitted{refund: refund}, err
+			return submittedRefund{refund: refund}, err
 		}
 		now, err := inventory.Now(ctx, tx)
 		if err != nil {
-			return submitted{}, err
+			return submittedRefund{}, err
 		}
 		attempt, err := payments.Get(ctx, tx, at.Tenant, refund.Attempt)
 		if err != nil {
-			return submitted{}, err
+			return submittedRefund{}, err
 		}
-		return submitted{refund: refund, attempt: attempt}, payments.SubmitRefundTx(ctx, tx, refund, now)
+		return submittedRefund{refund: refund, attempt: attempt, at: now}, payments.SubmitRefundTx(ctx, tx, refund, now)
 	})
 	if err != nil || !work.refund.State.Open() {
 		return err
 	}
 	s.config.AfterStep("submit refund")
-	gateway, ok := s.gateways[work.attempt.Provider]
-	if !ok {
-		return fmt.Errorf("drive refund %s: provider %q is not configured", at.ID, work.attempt.Provider)
-	}
-	call, cancel := context.WithTimeout(ctx, s.config.CallTimeout)
-	defer cancel()
-	outcome, err := gateway.Refund(call, payments.RefundRequest{
-		Account: work.attempt.Account, Key: work.refund.ID.String(), Reference: work.attempt.Reference(),
-		ChargeID: work.attempt.ProviderCharge, Amount: work.refund.Amount, Reason: work.refund.Reason,
-	})
+	outcome, err := s.askRefund(ctx, gateway, work)
 	s.config.AfterStep("refund")
-	if errors.Is(err, payments.ErrRejected) {
-		outcome = payments.RefundOutcome{State: payments.RefundStateFailed, FailureCode: "rejected"}
-	} else if err != nil {
+	if err != nil {
 		s.config.Logger.InfoContext(ctx, "the payment provider gave no definite answer about a refund", "refund", at.ID.String(), "error", err)
 		return nil // It was submitted with the time of its next look.
 	}
 	_, err = db.Replayable(ctx, s.db, "bookings.SettleRefund", func(ctx context.Context, tx pgx.Tx) (payments.EventResult, error) {
 		return s.settleRefundTx(ctx, tx, at, outcome)
 	})
+	if errors.Is(err, errMismatch) {
+		s.config.Logger.ErrorContext(ctx, "a provider's answer does not fit its refund; a person has to look", "refund", at.ID.String())
+		return nil // It stays open, and is asked for again under its key.
+	}
 	return err
+}
+
+// gatewayOfRefund says whether a refund is still to be paid, and by whom. It is asked before anything
+// is marked as sent.
+func (s *Service) gatewayOfRefund(ctx context.Context, at payments.Located[payments.RefundID]) (gateway payments.Gateway, open bool, err error) {
+	refund, err := payments.GetRefund(ctx, s.db.Pool(), at.Tenant, at.ID)
+	if err != nil || !refund.State.Open() {
+		return nil, false, db.Classify(err)
+	}
+	attempt, err := payments.Get(ctx, s.db.Pool(), at.Tenant, refund.Attempt)
+	if err != nil {
+		return nil, false, db.Classify(err)
+	}
+	gateway, err = s.gateway(attempt.Provider)
+	return gateway, true, err
+}
+
+// submittedRefund is a refund as it was before this call to the provider.
+type submittedRefund struct {
+	refund  payments.Refund
+	attempt payments.Attempt
+	// at is when it was submitted, by the database's clock.
+	at time.Time
+}
+
+// askRefund calls the provider with no transaction open. A rejection is final for the first call
+// under a key only: an earlier one whose answer was lost may have paid, and another key would then
+// pay again. So the provider is asked what it knows of the key before that is given up.
+func (s *Service) askRefund(ctx context.Context, gateway payments.Gateway, work submittedRefund) (payments.RefundOutcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.CallTimeout)
+	defer cancel()
+	key := work.refund.ID.String()
+	outcome, err := gateway.Refund(ctx, payments.RefundRequest{
+		Account: work.attempt.Account, Key: key, Reference: work.attempt.Reference(),
+		ChargeID: work.attempt.ProviderCharge, Amount: work.refund.Amount, Reason: work.refund.Reason,
+	})
+	if !errors.Is(err, payments.ErrRejected) {
+		return outcome, err
+	}
+	rejected := payments.RefundOutcome{
+		State: payments.RefundStateFailed, FailureCode: "rejected", Account: work.attempt.Account, Amount: work.refund.Amount,
+	}
+	if work.refund.State == payments.RefundRequested {
+		return rejected, nil
+	}
+	known, lookUpErr := gateway.LookUpRefund(ctx, work.attempt.Account, key)
+	switch {
+	case lookUpErr != nil:
+		return payments.RefundOutcome{}, errors.Join(err, lookUpErr)
+	case known.State != payments.RefundStateNotFound:
+		return known, nil
+	case work.at.Sub(work.refund.RequestedAt) < notReceivedAfter:
+		return payments.RefundOutcome{}, fmt.Errorf("an earlier call may still be on its way: %w", err)
+	}
+	return rejected, nil
 }
 
 // settleRefundTx records the provider's final word on a refund. What it failed is asked for again
@@ -102,6 +150,9 @@ func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Loc
 	refund, err := payments.LockRefund(ctx, tx, at.Tenant, at.ID)
 	if err != nil {
 		return "", err
+	}
+	if outcome.Account != attempt.Account || outcome.Amount != refund.Amount {
+		return payments.EventMismatch, errMismatch
 	}
 	if !refund.State.Open() {
 		return payments.EventAlreadyKnown, nil

@@ -33,7 +33,7 @@ func (s *Service) HandleWebhook(ctx context.Context, provider string, header map
 		return fault.Invalid("body", "expected an event of provider %s", provider)
 	}
 	result, err := db.Replayable(ctx, s.db, "bookings.HandleWebhook", func(ctx context.Context, tx pgx.Tx) (payments.EventResult, error) {
-		return s.webhookTx(ctx, tx, event)
+		return s.webhookTx(ctx, tx, provider, event)
 	})
 	if err != nil {
 		return err
@@ -44,7 +44,7 @@ func (s *Service) HandleWebhook(ctx context.Context, provider string, header map
 	return nil
 }
 
-func (s *Service) webhookTx(ctx context.Context, tx pgx.Tx, event payments.Event) (payments.EventResult, error) {
+func (s *Service) webhookTx(ctx context.Context, tx pgx.Tx, provider string, event payments.Event) (payments.EventResult, error) {
 	at := payments.EventPlace{Tenant: event.Reference.TenantID.UUID, Region: unroutedRegion}
 	attemptID, parseErr := ids.Parse[payments.AttemptKind](event.Reference.AttemptID)
 	if parseErr == nil {
@@ -56,7 +56,13 @@ func (s *Service) webhookTx(ctx context.Context, tx pgx.Tx, event payments.Event
 	if err != nil || !fresh {
 		return payments.EventAlreadyKnown, err
 	}
-	result, err := s.applyEventTx(ctx, tx, event, payments.Located[payments.AttemptID]{Tenant: event.Reference.TenantID, ID: attemptID}, parseErr == nil)
+	result := payments.EventUnmatched
+	switch {
+	case event.Type == payments.EventTypeOther:
+		result = payments.EventIgnored
+	case parseErr == nil:
+		result, err = s.applyEventTx(ctx, tx, provider, event, payments.Located[payments.AttemptID]{Tenant: event.Reference.TenantID, ID: attemptID})
+	}
 	switch {
 	case fault.KindOf(err) == fault.KindNotFound:
 		result = payments.EventUnmatched
@@ -68,11 +74,19 @@ func (s *Service) webhookTx(ctx context.Context, tx pgx.Tx, event payments.Event
 	return result, payments.SetEventResultTx(ctx, tx, at, event, result)
 }
 
-// applyEventTx says what an event changes. Its evidence is compared with the stored attempt.
-func (s *Service) applyEventTx(ctx context.Context, tx pgx.Tx, event payments.Event, at payments.Located[payments.AttemptID], routed bool) (payments.EventResult, error) {
+// applyEventTx says what an event changes. Its evidence is compared with the stored attempt: one
+// provider's word about another's payment is worth nothing.
+func (s *Service) applyEventTx(ctx context.Context, tx pgx.Tx, provider string, event payments.Event, at payments.Located[payments.AttemptID]) (payments.EventResult, error) {
+	attempt, err := payments.Get(ctx, tx, at.Tenant, at.ID)
+	if err != nil {
+		return "", err
+	}
+	if attempt.Provider != provider {
+		return "", errMismatch
+	}
 	switch event.Type {
 	case payments.EventTypeChargeSucceeded, payments.EventTypeChargeDeclined:
-		if !routed || event.Key != at.ID.String() {
+		if event.Key != at.ID.String() {
 			return payments.EventUnmatched, nil
 		}
 		outcome := payments.Outcome{
@@ -80,7 +94,7 @@ func (s *Service) applyEventTx(ctx context.Context, tx pgx.Tx, event payments.Ev
 			InstrumentFingerprint: event.InstrumentFingerprint,
 		}
 		if event.Type == payments.EventTypeChargeDeclined {
-			outcome = payments.Outcome{State: payments.OutcomeStateDeclined, DeclineCode: event.DeclineCode}
+			outcome = payments.Outcome{State: payments.OutcomeStateDeclined, DeclineCode: event.DeclineCode, Account: event.Account}
 		}
 		return s.applyTx(ctx, tx, at, outcome)
 	case payments.EventTypeRefundSucceeded, payments.EventTypeRefundFailed:
@@ -88,13 +102,19 @@ func (s *Service) applyEventTx(ctx context.Context, tx pgx.Tx, event payments.Ev
 		if err != nil {
 			return payments.EventUnmatched, nil //nolint:nilerr // not one of ours: kept as such
 		}
+		refund, err := payments.GetRefund(ctx, tx, at.Tenant, refundID)
+		if err != nil {
+			return "", err
+		}
+		if refund.Attempt != at.ID {
+			return payments.EventUnmatched, nil
+		}
 		outcome := payments.RefundOutcome{State: payments.RefundStateSucceeded, RefundID: event.RefundID, Amount: event.Amount, Account: event.Account}
 		if event.Type == payments.EventTypeRefundFailed {
 			outcome.State, outcome.FailureCode = payments.RefundStateFailed, event.DeclineCode
 		}
 		return s.settleRefundTx(ctx, tx, payments.Located[payments.RefundID]{Tenant: at.Tenant, ID: refundID}, outcome)
 	case payments.EventTypeOther:
-		return payments.EventIgnored, nil
 	}
 	return "", fmt.Errorf("provider event of unknown type %q", event.Type)
 }

@@ -33,17 +33,23 @@ WHERE (@every_tenant::boolean OR b.tenant_id = @tenant_id::uuid)
     AND (s.seat_id IS NULL OR s.state <> 'BOOKED' OR s.hold_id <> b.hold_id);
 
 -- name: AuditSeatsHaveLines :many
--- A seat that is taken although no live line names it.
+-- A seat that is held although no line of a live hold names it, or booked although no line of its
+-- booking that still stands does.
 SELECT s.tenant_id, s.region, s.show_id, s.seat_id
 FROM show_seats s
 WHERE s.state <> 'AVAILABLE' AND (@every_tenant::boolean OR s.tenant_id = @tenant_id::uuid)
-    AND NOT EXISTS (
+    AND NOT (s.state = 'HELD' AND EXISTS (
         SELECT 1
         FROM hold_lines l
         JOIN holds h ON h.tenant_id = l.tenant_id AND h.region = l.region AND h.id = l.hold_id
         WHERE l.tenant_id = s.tenant_id AND l.region = s.region AND l.hold_id = s.hold_id AND l.seat_id = s.seat_id
-            AND l.show_id = s.show_id
-            AND ((s.state = 'HELD' AND h.state IN ('ACTIVE', 'PROCESSING')) OR (s.state = 'BOOKED' AND h.state = 'CONFIRMED')));
+            AND l.show_id = s.show_id AND h.state IN ('ACTIVE', 'PROCESSING')))
+    AND NOT (s.state = 'BOOKED' AND EXISTS (
+        SELECT 1
+        FROM bookings b
+        JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id
+        WHERE b.tenant_id = s.tenant_id AND b.region = s.region AND b.hold_id = s.hold_id AND l.seat_id = s.seat_id
+            AND l.show_id = s.show_id AND l.state <> 'CANCELLED'));
 
 -- name: AuditPoolCounters :many
 SELECT c.tenant_id, c.region, c.pool_id, c.shard, c.held, c.booked, COALESCE(l.held, 0)::bigint AS lines_held, COALESCE(l.booked, 0)::bigint AS lines_booked
@@ -96,17 +102,19 @@ WHERE (@every_tenant::boolean OR c.tenant_id = @tenant_id::uuid)
     AND (c.held <> COALESCE(n.held, 0) OR c.booked <> COALESCE(n.booked, 0));
 
 -- name: AuditCeilings :many
+-- What is held and booked is within the ceiling, and the ceiling is the limit, or what is sold while
+-- that is more. A ceiling below it would hide stock.
 SELECT 'pool' AS kind, tenant_id, region, pool_id AS id, NULL::date AS night
 FROM pool_counters
-WHERE (held + booked > ceiling OR held < 0 OR booked < 0 OR (ceiling > sell_limit AND ceiling <> held + booked)) AND (@every_tenant::boolean OR tenant_id = @tenant_id::uuid)
+WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND (@every_tenant::boolean OR tenant_id = @tenant_id::uuid)
 UNION ALL
 SELECT 'night' AS kind, tenant_id, region, room_type_id AS id, night
 FROM night_counters
-WHERE (held + booked > ceiling OR held < 0 OR booked < 0 OR (ceiling > sell_limit AND ceiling <> held + booked)) AND (@every_tenant::boolean OR tenant_id = @tenant_id::uuid)
+WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND (@every_tenant::boolean OR tenant_id = @tenant_id::uuid)
 UNION ALL
 SELECT 'house' AS kind, tenant_id, region, property_id AS id, night
 FROM house_counters
-WHERE (held + booked > ceiling OR held < 0 OR booked < 0 OR (ceiling > sell_limit AND ceiling <> held + booked)) AND (@every_tenant::boolean OR tenant_id = @tenant_id::uuid);
+WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND (@every_tenant::boolean OR tenant_id = @tenant_id::uuid);
 
 -- name: AuditLinesHaveCounters :many
 -- Counted lines of live holds and of bookings whose counter row does not exist.
@@ -148,6 +156,7 @@ WHERE (@every_tenant::boolean OR a.tenant_id = @tenant_id::uuid)
 
 -- name: AuditBookingsMatchHolds :many
 -- A confirmed hold has one booking with all its lines and its price; a booking has a confirmed hold.
+-- The lines of both are counted, because a sum of nothing is not unequal to anything.
 SELECT h.tenant_id, h.region, h.id
 FROM holds h
 LEFT JOIN bookings b ON b.tenant_id = h.tenant_id AND b.region = h.region AND b.hold_id = h.id
@@ -156,9 +165,15 @@ LEFT JOIN (
     FROM booking_lines bl
     GROUP BY bl.tenant_id, bl.region, bl.booking_id) AS s
     ON s.tenant_id = b.tenant_id AND s.region = b.region AND s.booking_id = b.id
+LEFT JOIN (
+    SELECT hl.tenant_id, hl.region, hl.hold_id, count(*) AS lines
+    FROM hold_lines hl
+    GROUP BY hl.tenant_id, hl.region, hl.hold_id) AS c
+    ON c.tenant_id = h.tenant_id AND c.region = h.region AND c.hold_id = h.id
 WHERE (@every_tenant::boolean OR h.tenant_id = @tenant_id::uuid)
     AND ((h.state = 'CONFIRMED') <> (b.id IS NOT NULL)
-        OR (b.id IS NOT NULL AND (b.total_minor <> h.total_minor OR s.amount_minor <> b.total_minor)));
+        OR (b.id IS NOT NULL AND (b.total_minor <> h.total_minor OR COALESCE(s.amount_minor, 0) <> b.total_minor
+            OR COALESCE(s.lines, 0) <> COALESCE(c.lines, 0))));
 
 -- name: AuditPaidBookings :many
 -- A booking with a price was paid: exactly one attempt of its hold is applied.

@@ -66,8 +66,7 @@ LIMIT @max_rows;
 SELECT booking_id, ordinal, item, kind, show_id, seat_id, pool_id, shard, property_id, room_type_id, night, bucket,
     quantity, amount_minor, state
 FROM booking_lines
-WHERE tenant_id = @tenant_id AND region = @region AND booking_id = ANY(@booking_ids::uuid[])
-ORDER BY booking_id, ordinal;
+WHERE tenant_id = @tenant_id AND region = @region AND booking_id = ANY(@booking_ids::uuid[]);
 
 -- name: BookingLinesMove :execrows
 UPDATE booking_lines

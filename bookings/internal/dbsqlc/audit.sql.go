@@ -21,9 +21,15 @@ LEFT JOIN (
     FROM booking_lines bl
     GROUP BY bl.tenant_id, bl.region, bl.booking_id) AS s
     ON s.tenant_id = b.tenant_id AND s.region = b.region AND s.booking_id = b.id
+LEFT JOIN (
+    SELECT hl.tenant_id, hl.region, hl.hold_id, count(*) AS lines
+    FROM hold_lines hl
+    GROUP BY hl.tenant_id, hl.region, hl.hold_id) AS c
+    ON c.tenant_id = h.tenant_id AND c.region = h.region AND c.hold_id = h.id
 WHERE ($1::boolean OR h.tenant_id = $2::uuid)
     AND ((h.state = 'CONFIRMED') <> (b.id IS NOT NULL)
-        OR (b.id IS NOT NULL AND (b.total_minor <> h.total_minor OR s.amount_minor <> b.total_minor)))
+        OR (b.id IS NOT NULL AND (b.total_minor <> h.total_minor OR COALESCE(s.amount_minor, 0) <> b.total_minor
+            OR COALESCE(s.lines, 0) <> COALESCE(c.lines, 0))))
 `
 
 type AuditBookingsMatchHoldsParams struct {
@@ -38,6 +44,7 @@ type AuditBookingsMatchHoldsRow struct {
 }
 
 // A confirmed hold has one booking with all its lines and its price; a booking has a confirmed hold.
+// The lines of both are counted, because a sum of nothing is not unequal to anything.
 func (q *Queries) AuditBookingsMatchHolds(ctx context.Context, arg AuditBookingsMatchHoldsParams) ([]AuditBookingsMatchHoldsRow, error) {
 	rows, err := q.db.Query(ctx, auditBookingsMatchHolds, arg.EveryTenant, arg.TenantID)
 	if err != nil {
@@ -148,15 +155,15 @@ func (q *Queries) AuditCapturedPayments(ctx context.Context, arg AuditCapturedPa
 const auditCeilings = `-- name: AuditCeilings :many
 SELECT 'pool' AS kind, tenant_id, region, pool_id AS id, NULL::date AS night
 FROM pool_counters
-WHERE (held + booked > ceiling OR held < 0 OR booked < 0 OR (ceiling > sell_limit AND ceiling <> held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
+WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
 UNION ALL
 SELECT 'night' AS kind, tenant_id, region, room_type_id AS id, night
 FROM night_counters
-WHERE (held + booked > ceiling OR held < 0 OR booked < 0 OR (ceiling > sell_limit AND ceiling <> held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
+WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
 UNION ALL
 SELECT 'house' AS kind, tenant_id, region, property_id AS id, night
 FROM house_counters
-WHERE (held + booked > ceiling OR held < 0 OR booked < 0 OR (ceiling > sell_limit AND ceiling <> held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
+WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
 `
 
 type AuditCeilingsParams struct {
@@ -172,6 +179,8 @@ type AuditCeilingsRow struct {
 	Night    *civil.Date
 }
 
+// What is held and booked is within the ceiling, and the ceiling is the limit, or what is sold while
+// that is more. A ceiling below it would hide stock.
 func (q *Queries) AuditCeilings(ctx context.Context, arg AuditCeilingsParams) ([]AuditCeilingsRow, error) {
 	rows, err := q.db.Query(ctx, auditCeilings, arg.EveryTenant, arg.TenantID)
 	if err != nil {
@@ -637,13 +646,18 @@ const auditSeatsHaveLines = `-- name: AuditSeatsHaveLines :many
 SELECT s.tenant_id, s.region, s.show_id, s.seat_id
 FROM show_seats s
 WHERE s.state <> 'AVAILABLE' AND ($1::boolean OR s.tenant_id = $2::uuid)
-    AND NOT EXISTS (
+    AND NOT (s.state = 'HELD' AND EXISTS (
         SELECT 1
         FROM hold_lines l
         JOIN holds h ON h.tenant_id = l.tenant_id AND h.region = l.region AND h.id = l.hold_id
         WHERE l.tenant_id = s.tenant_id AND l.region = s.region AND l.hold_id = s.hold_id AND l.seat_id = s.seat_id
-            AND l.show_id = s.show_id
-            AND ((s.state = 'HELD' AND h.state IN ('ACTIVE', 'PROCESSING')) OR (s.state = 'BOOKED' AND h.state = 'CONFIRMED')))
+            AND l.show_id = s.show_id AND h.state IN ('ACTIVE', 'PROCESSING')))
+    AND NOT (s.state = 'BOOKED' AND EXISTS (
+        SELECT 1
+        FROM bookings b
+        JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id
+        WHERE b.tenant_id = s.tenant_id AND b.region = s.region AND b.hold_id = s.hold_id AND l.seat_id = s.seat_id
+            AND l.show_id = s.show_id AND l.state <> 'CANCELLED'))
 `
 
 type AuditSeatsHaveLinesParams struct {
@@ -658,7 +672,8 @@ type AuditSeatsHaveLinesRow struct {
 	SeatID   uuid.UUID
 }
 
-// A seat that is taken although no live line names it.
+// A seat that is held although no line of a live hold names it, or booked although no line of its
+// booking that still stands does.
 func (q *Queries) AuditSeatsHaveLines(ctx context.Context, arg AuditSeatsHaveLinesParams) ([]AuditSeatsHaveLinesRow, error) {
 	rows, err := q.db.Query(ctx, auditSeatsHaveLines, arg.EveryTenant, arg.TenantID)
 	if err != nil {

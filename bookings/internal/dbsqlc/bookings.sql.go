@@ -170,7 +170,6 @@ SELECT booking_id, ordinal, item, kind, show_id, seat_id, pool_id, shard, proper
     quantity, amount_minor, state
 FROM booking_lines
 WHERE tenant_id = $1 AND region = $2 AND booking_id = ANY($3::uuid[])
-ORDER BY booking_id, ordinal
 `
 
 type BookingLinesParams struct {

@@ -1,0 +1,177 @@
+package bookings_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"github.com/holdfast/holdfast/bookings/bookingstest"
+	"github.com/holdfast/holdfast/inventory"
+	"github.com/holdfast/holdfast/inventory/inventorytest"
+	"github.com/holdfast/holdfast/payments/sandbox"
+)
+
+// damaged is a shop with one of everything that the audit looks at.
+type damaged struct {
+	box
+	active  inventory.Hold
+	booked  inventory.Hold
+	booking uuid.UUID
+	orphan  uuid.UUID
+	applied uuid.UUID
+}
+
+func openDamaged(t *testing.T, change ...func(*bookingstest.Setup)) damaged {
+	t.Helper()
+	b := open(t, change...)
+	limit := int64(3)
+	b.room.Hotel.SetHouseLimit(1, 10, &limit)
+	guest, late := b.Guest(), b.Guest()
+	d := damaged{box: b}
+	d.active = guest.Hold(b.hall.Seats(1), b.floor().Units(2), b.room.Stay(5, 6))
+	d.booked = guest.Hold(b.hall.Seats(2), b.floor().Units(3), b.room.Stay(5, 6))
+	b.Pay(guest, d.booked, sandbox.TokenApprove)
+	d.booking, d.applied = b.BookingOf(d.booked).ID.UUID, b.Attempts(d.booked)[0].ID.UUID
+	lost := late.Hold(b.hall.Seats(3))
+	b.Pay(late, lost, sandbox.TokenWrongAmount)
+	d.orphan = b.Attempts(lost)[0].ID.UUID
+	return d
+}
+
+// Each check of the audit finds its violation, names who is affected, and leaves the rest in peace.
+func TestTheAuditFindsDamage(t *testing.T) {
+	t.Parallel()
+	seat := func(b box, number int) uuid.UUID { return b.hall.Seats(number).Seats.Seats[0].UUID }
+	for name, c := range map[string]struct {
+		check  string
+		damage string
+		args   func(d damaged) []any
+		names  func(d damaged) string
+	}{
+		"a seat booked twice": {
+			"no seat with two owners", "UPDATE booking_lines SET seat_id = $2 WHERE tenant_id = $1 AND seat_id IS NOT NULL",
+			func(d damaged) []any { return []any{seat(d.box, 1)} }, func(d damaged) string { return seat(d.box, 1).String() },
+		},
+		"a held seat that was freed": {
+			"every live hold owns all its seats",
+			"UPDATE show_seats SET state = 'AVAILABLE', hold_id = NULL, claimable_at = NULL WHERE tenant_id = $1 AND seat_id = $2",
+			func(d damaged) []any { return []any{seat(d.box, 1)} }, func(d damaged) string { return d.active.ID.UUID.String() },
+		},
+		"a held seat that others may take earlier": {
+			"every live hold owns all its seats", "UPDATE show_seats SET claimable_at = claimable_at - interval '1 minute' WHERE tenant_id = $1 AND seat_id = $2",
+			func(d damaged) []any { return []any{seat(d.box, 1)} }, func(d damaged) string { return d.active.ID.UUID.String() },
+		},
+		"a booked seat that was freed": {
+			"every booking owns all its seats",
+			"UPDATE show_seats SET state = 'AVAILABLE', hold_id = NULL WHERE tenant_id = $1 AND seat_id = $2",
+			func(d damaged) []any { return []any{seat(d.box, 2)} }, func(d damaged) string { return d.booking.String() },
+		},
+		"a seat held by nobody": {
+			"every taken seat has a live line",
+			"UPDATE show_seats SET state = 'HELD', hold_id = $2, claimable_at = now() WHERE tenant_id = $1 AND seat_id = $3",
+			func(d damaged) []any { return []any{d.active.ID.UUID, seat(d.box, 9)} }, func(d damaged) string { return seat(d.box, 9).String() },
+		},
+		"a booked seat whose line was cancelled": {
+			"every taken seat has a live line", "UPDATE booking_lines SET state = 'CANCELLED' WHERE tenant_id = $1 AND seat_id = $2",
+			func(d damaged) []any { return []any{seat(d.box, 2)} }, func(d damaged) string { return seat(d.box, 2).String() },
+		},
+		"a pool that lost a unit": {
+			"pool counters equal their live lines", "UPDATE pool_counters SET held = held + 1 WHERE tenant_id = $1 AND pool_id = $2",
+			func(d damaged) []any { return []any{d.floor().ID.UUID} }, func(d damaged) string { return d.floor().ID.UUID.String() },
+		},
+		"a night that gained a room": {
+			"night counters equal their live lines", "UPDATE night_counters SET booked = booked - 1 WHERE tenant_id = $1 AND room_type_id = $2 AND booked > 0",
+			func(d damaged) []any { return []any{d.room.ID.UUID} }, func(d damaged) string { return d.room.ID.UUID.String() },
+		},
+		"a house that lost a room": {
+			"house counters equal their room types", "UPDATE house_counters SET held = held + 1 WHERE tenant_id = $1 AND night = $2",
+			func(d damaged) []any { return []any{inventorytest.Nov(5)} }, func(d damaged) string { return d.room.Hotel.Property.ID.UUID.String() },
+		},
+		"a ceiling that lets more in": {
+			"no counter above its ceiling", "UPDATE pool_counters SET ceiling = ceiling + 5 WHERE tenant_id = $1 AND pool_id = $2",
+			func(d damaged) []any { return []any{d.floor().ID.UUID} }, func(d damaged) string { return d.floor().ID.UUID.String() },
+		},
+		"a ceiling that hides stock": {
+			"no counter above its ceiling", "UPDATE night_counters SET ceiling = ceiling - 1 WHERE tenant_id = $1 AND room_type_id = $2 AND held = 0",
+			func(d damaged) []any { return []any{d.room.ID.UUID} }, func(d damaged) string { return d.room.ID.UUID.String() },
+		},
+		"a house ceiling": {
+			"no counter above its ceiling", "UPDATE house_counters SET ceiling = ceiling + 1 WHERE tenant_id = $1",
+			func(damaged) []any { return nil }, func(d damaged) string { return d.room.Hotel.Property.ID.UUID.String() },
+		},
+		"a line without its pool": {
+			"no line without its counter", "UPDATE hold_lines SET shard = 7 WHERE tenant_id = $1 AND hold_id = $2 AND kind = 'POOL'",
+			func(d damaged) []any { return []any{d.active.ID.UUID} }, func(d damaged) string { return d.active.ID.UUID.String() },
+		},
+		"a booked line without its night": {
+			"no line without its counter", "UPDATE booking_lines SET night = '2001-01-01' WHERE tenant_id = $1 AND booking_id = $2 AND kind = 'NIGHT'",
+			func(d damaged) []any { return []any{d.booking} }, func(d damaged) string { return d.booking.String() },
+		},
+		"a booking of another price": {
+			"every confirmed hold is one booking at its price", "UPDATE bookings SET total_minor = total_minor + 1 WHERE tenant_id = $1 AND id = $2",
+			func(d damaged) []any { return []any{d.booking} }, func(d damaged) string { return d.booked.ID.UUID.String() },
+		},
+		"a booking without its lines": {
+			"every confirmed hold is one booking at its price", "DELETE FROM booking_lines WHERE tenant_id = $1 AND booking_id = $2",
+			func(d damaged) []any { return []any{d.booking} }, func(d damaged) string { return d.booked.ID.UUID.String() },
+		},
+		"a confirmed hold without a booking": {
+			"every confirmed hold is one booking at its price", "UPDATE holds SET state = 'CONFIRMED', ended_at = now() WHERE tenant_id = $1 AND id = $2",
+			func(d damaged) []any { return []any{d.active.ID.UUID} }, func(d damaged) string { return d.active.ID.UUID.String() },
+		},
+		"a payment without a booking": {
+			"every captured payment has a booking or a refund", "UPDATE payment_attempts SET hold_id = $2 WHERE tenant_id = $1 AND id = $3",
+			func(d damaged) []any { return []any{d.active.ID.UUID, d.applied} }, func(d damaged) string { return d.applied.String() },
+		},
+		"an orphan that keeps the money": {
+			"every captured payment has a booking or a refund", "UPDATE payment_attempts SET refunded_minor = 0 WHERE tenant_id = $1 AND id = $2",
+			func(d damaged) []any { return []any{d.orphan} }, func(d damaged) string { return d.orphan.String() },
+		},
+		"a booking that nobody paid": {
+			"every booking with a price was paid", "UPDATE payment_attempts SET disposition = 'ORPHANED' WHERE tenant_id = $1 AND id = $2",
+			func(d damaged) []any { return []any{d.applied} }, func(d damaged) string { return d.booking.String() },
+		},
+		"a refund that is not counted": {
+			"refunds add up and stay within what was captured", "UPDATE refunds SET amount_minor = amount_minor - 1 WHERE tenant_id = $1 AND attempt_id = $2",
+			func(d damaged) []any { return []any{d.orphan} }, func(d damaged) string { return d.orphan.String() },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := openDamaged(t)
+			d.audit(t)
+			d.Exec(c.damage, c.args(d)...)
+			report, err := d.Sales.Audit(t.Context(), &d.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if report.OK || len(report.Checks) != 13 {
+				t.Errorf("the audit of %d checks says %v", len(report.Checks), report.OK)
+			}
+			for _, check := range report.Checks {
+				if check.Name != c.check {
+					continue
+				}
+				if check.OK || check.Violations == 0 || !strings.Contains(strings.Join(check.Examples, "\n"), c.names(d)) {
+					t.Errorf("%s: %+v, want %s named", check.Name, check, c.names(d))
+				}
+				return
+			}
+			t.Errorf("there is no check %q", c.check)
+		})
+	}
+}
+
+// One tenant's damage is not another's, and the installation's audit sees it.
+func TestAnAuditIsOfATenantOrOfAll(t *testing.T) {
+	t.Parallel()
+	d := openDamaged(t, ownDatabase(t))
+	whole := open(t, onDatabase(d.DB))
+	d.Exec("UPDATE pool_counters SET held = held + 1 WHERE tenant_id = $1")
+	whole.Audit()
+	report, err := whole.Sales.Audit(t.Context(), nil)
+	if err != nil || report.OK {
+		t.Errorf("the audit of all says %+v, %v", report, err)
+	}
+}

@@ -1,0 +1,103 @@
+package bookings_test
+
+import (
+	"testing"
+
+	"github.com/holdfast/holdfast/bookings/bookingstest"
+	"github.com/holdfast/holdfast/payments/sandbox"
+)
+
+// Whatever the provider does, a sale ends booked, declined or refunded, with one charge at most,
+// with its webhooks and without them.
+func TestEveryOutcomeOfAProvider(t *testing.T) {
+	t.Parallel()
+	const (
+		booked   = "CONFIRMED SUCCEEDED/APPLIED BOOKED"
+		declined = "RELEASED DECLINED/card_declined"
+	)
+	for token, want := range map[string]string{
+		sandbox.TokenApprove:                      booked,
+		sandbox.TokenDecline:                      declined,
+		sandbox.TokenDeclineStolenCard:            "RELEASED DECLINED/stolen_card",
+		"tok_approve_after_3s":                    booked,
+		"tok_decline_after_3s":                    declined,
+		"tok_pending_approve_after_3s":            booked,
+		"tok_pending_decline_after_3s":            declined,
+		sandbox.TokenTimeoutApprove:               booked,
+		sandbox.TokenTimeoutDecline:               declined,
+		sandbox.TokenUnknownThenApprove:           booked,
+		sandbox.TokenUnknownThenDecline:           declined,
+		"tok_unknown_then_approve_after_1s":       booked,
+		"tok_unknown_then_decline_after_1s":       declined,
+		sandbox.TokenErrorApprove:                 booked,
+		sandbox.TokenErrorDecline:                 declined,
+		sandbox.TokenLostOnce:                     booked,
+		sandbox.TokenWebhookTwice:                 booked,
+		sandbox.TokenWebhookBeforeResponse:        booked,
+		sandbox.TokenWebhookNever:                 booked,
+		sandbox.TokenWrongAmount:                  "RELEASED SUCCEEDED/ORPHANED refund 5001 SUCCEEDED",
+		sandbox.TokenRefundTimeout:                booked,
+		"tok_no_such_thing":                       "RELEASED DECLINED/rejected",
+		sandbox.TokenApprove + ":a-card-of-alice": booked,
+	} {
+		for kind, change := range map[string]func(*bookingstest.Setup){
+			"without webhooks": func(*bookingstest.Setup) {}, "with webhooks": webhooks,
+		} {
+			t.Run(token+" "+kind, func(t *testing.T) {
+				t.Parallel()
+				b := open(t, impatient, change)
+				guest := b.Guest()
+				free := b.counts()
+				hold := guest.Hold(b.hall.Seats(1))
+				if _, err := b.TryPay(guest, hold, token); err != nil {
+					t.Fatal(b.Explain(err))
+				}
+				b.Settle()
+				expect(t, "in the end", b.Sale(hold), want)
+				if n := len(b.Provider.Charges()); n > 1 {
+					t.Errorf("%d charges", n)
+				}
+				if want != booked {
+					b.Guest().Hold(b.hall.Seats(1))
+				}
+				if got := b.counts(); got != free {
+					t.Errorf("counters %+v, were %+v", got, free)
+				}
+				b.Audit()
+			})
+		}
+	}
+}
+
+// Nothing but the provider's event says how it went.
+func TestAWebhookAloneEndsASale(t *testing.T) {
+	t.Parallel()
+	for token, want := range map[string]string{
+		slow: "CONFIRMED SUCCEEDED/APPLIED BOOKED", slowNo: "RELEASED DECLINED/card_declined",
+	} {
+		t.Run(token, func(t *testing.T) {
+			t.Parallel()
+			b := open(t, webhooks)
+			guest := b.Guest()
+			hold := guest.Hold(b.hall.Seats(1), b.floor().Units(2), b.room.Stay(5, 7))
+			b.Pay(guest, hold, token)
+			b.decide(t, hold)
+			b.Eventually("the event has arrived", func() bool { return b.Sale(hold) == want })
+			b.Audit()
+		})
+	}
+}
+
+// A captured amount that is not the price buys nothing, goes back whole, and ends the payment by
+// the policy for declines.
+func TestAWrongAmountLeavesTheHoldToAnotherCard(t *testing.T) {
+	t.Parallel()
+	b := open(t).terms(keep())
+	guest := b.Guest()
+	hold := guest.Hold(b.hall.Seats(1))
+	expect(t, "the first card", b.Pay(guest, hold, sandbox.TokenWrongAmount), "ACTIVE SUCCEEDED/ORPHANED")
+	expect(t, "the second card", b.Pay(guest, hold, sandbox.TokenApprove), "CONFIRMED SUCCEEDED/APPLIED BOOKED")
+	b.Settle()
+	expect(t, "all of it", b.Sale(hold), "CONFIRMED SUCCEEDED/ORPHANED refund 5001 SUCCEEDED SUCCEEDED/APPLIED BOOKED")
+	b.Audit()
+}
