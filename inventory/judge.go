@@ -194,10 +194,8 @@ func judgeSeats(line int, wanted []SeatID, rows map[SeatID]dbsqlc.SeatsLockRow, 
 			continue
 		default:
 			at.Code = RefusalHeldByOther
-			if row.State == string(seatStateHeld) {
-				// Whose hold it is, is asked once for all lines; see markOwn.
-				at.HeldByYou = &HoldID{Region: seat.Region, UUID: *row.HoldID}
-			}
+			// Whose it is, is asked once for all lines; see markOwn.
+			at.HeldByYou = &HoldID{Region: seat.Region, UUID: *row.HoldID}
 		}
 		refused = append(refused, at)
 	}

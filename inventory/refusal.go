@@ -16,7 +16,7 @@ const (
 	RefusalSoldOut RefusalCode = "SOLD_OUT"
 	// RefusalHeldByOther: the seat is held or booked by somebody else.
 	RefusalHeldByOther RefusalCode = "HELD_BY_OTHER"
-	// RefusalHeldByYou: a live hold of the same buyer has the unit; its id is in the line.
+	// RefusalHeldByYou: a live or confirmed hold of the same buyer has the unit; its id is in the line.
 	RefusalHeldByYou RefusalCode = "HELD_BY_YOU"
 	// RefusalInOtherBlock: the seat belongs to another channel's block.
 	RefusalInOtherBlock RefusalCode = "IN_OTHER_BLOCK"
@@ -122,7 +122,7 @@ func messageOf(code RefusalCode) string {
 	case RefusalHeldByOther:
 		return "somebody else has just taken this"
 	case RefusalHeldByYou:
-		return "you already hold this"
+		return "you already have this"
 	case RefusalInOtherBlock:
 		return "this seat is not sold through this channel"
 	case RefusalNoSuchSeat:

@@ -52,8 +52,8 @@ func TestARefusalNamesEverySeat(t *testing.T) {
 	if id := refusal.Lines[0].HeldByYou; id == nil || *id != mine.ID {
 		t.Errorf("the buyer's own hold is %v, want %v", id, mine.ID)
 	}
-	// A booked seat is not offered as the buyer's own hold: there is nothing left to extend or pay.
-	a.Refused("HELD_BY_OTHER seat 5", hall.Seats(5))
+	// Nobody is told that somebody else took the seat that they bought.
+	a.Refused("HELD_BY_YOU seat 5 yours", hall.Seats(5))
 }
 
 // 200 buyers want one of 10 seats each.
