@@ -127,7 +127,7 @@ func choose(booking Booking, ordinals []int64) ([]Line, error) {
 		named := slices.Contains(ordinals, line.Ordinal)
 		switch {
 		case named && line.State != LineStateBooked:
-			return nil, fault.Conflict("line %d of the booking is %s", line.Ordinal, line.State)
+			return nil, inventory.Refuse(inventory.RefusalNotBooked, fmt.Sprintf("line %d of the booking is %s", line.Ordinal, line.State))
 		case named, len(ordinals) == 0 && line.State == LineStateBooked:
 			chosen = append(chosen, line)
 		}
@@ -139,7 +139,7 @@ func choose(booking Booking, ordinals []int64) ([]Line, error) {
 	case len(ordinals) > 0 && len(chosen) != len(distinct):
 		return nil, fault.Invalid("lines", "the booking has no such line; its lines are 0 to %d", len(booking.Lines)-1)
 	case len(chosen) == 0:
-		return nil, fault.Conflict("no line of the booking is still booked")
+		return nil, inventory.Refuse(inventory.RefusalNotBooked, "no line of the booking is still booked")
 	}
 	return chosen, nil
 }

@@ -7,6 +7,7 @@ import (
 	"net/mail"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -68,12 +69,12 @@ func (c Checkout) validate() error {
 		{"contact.email", c.Contact.Email, maxContactLength},
 		{"partnerReference", c.PartnerReference, maxReferenceLength},
 	} {
-		if utf8.RuneCountInString(text.value) > text.limit || !utf8.ValidString(text.value) || strings.ContainsRune(text.value, 0) {
-			return fault.Invalid(text.field, "expected at most %d characters", text.limit)
+		if utf8.RuneCountInString(text.value) > text.limit || !utf8.ValidString(text.value) || strings.ContainsFunc(text.value, unicode.IsControl) {
+			return fault.Invalid(text.field, "expected one line of at most %d characters, without control characters", text.limit)
 		}
 	}
 	if c.Contact.Email != "" {
-		if _, err := mail.ParseAddress(c.Contact.Email); err != nil {
+		if address, err := mail.ParseAddress(c.Contact.Email); err != nil || address.Address != c.Contact.Email {
 			return fault.Invalid("contact.email", "expected an address such as guest@example.com")
 		}
 	}

@@ -203,8 +203,10 @@ func TestWhatCheckoutRefuses(t *testing.T) {
 		{"another price", func(c *bookings.Checkout) { c.ExpectedTotal.Minor++ }, "PRICE_CHANGED"},
 		{"another currency", func(c *bookings.Checkout) { c.ExpectedTotal.Currency = "USD" }, "PRICE_CHANGED"},
 		{"no address", func(c *bookings.Checkout) { c.Contact.Email = "ada" }, "invalid: contact.email: expected an address such as guest@example.com"},
-		{"a name too long", func(c *bookings.Checkout) { c.Contact.Name = strings.Repeat("a", 201) }, "invalid: contact.name: expected at most 200 characters"},
-		{"a name with a NUL", func(c *bookings.Checkout) { c.Contact.Name = "a\x00b" }, "invalid: contact.name: expected at most 200 characters"},
+		{"an address with a name", func(c *bookings.Checkout) { c.Contact.Email = "Ada <ada@example.com>" }, "invalid: contact.email: expected an address such as guest@example.com"},
+		{"a reference of two lines", func(c *bookings.Checkout) { c.PartnerReference = "a\r\nb" }, "invalid: partnerReference: expected one line of at most 100 characters, without control characters"},
+		{"a name too long", func(c *bookings.Checkout) { c.Contact.Name = strings.Repeat("a", 201) }, "invalid: contact.name: expected one line of at most 200 characters, without control characters"},
+		{"a name with a NUL", func(c *bookings.Checkout) { c.Contact.Name = "a\x00b" }, "invalid: contact.name: expected one line of at most 200 characters, without control characters"},
 		{"a hold that does not exist", func(c *bookings.Checkout) { c.Hold = ids.New[inventory.HoldKind](inventorytest.Region) }, "not_found: no such hold"},
 	} {
 		input := bookingstest.CheckoutOf(hold, sandbox.TokenApprove)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -31,6 +33,9 @@ func (s *Service) HandleWebhook(ctx context.Context, provider string, header map
 		return fault.Unauthenticated("the message's signature is not valid")
 	case err != nil:
 		return fault.Invalid("body", "expected an event of provider %s", provider)
+	}
+	if !storable(event) {
+		return fault.Invalid("body", "expected an event of provider %s whose texts are readable", provider)
 	}
 	result, err := db.Replayable(ctx, s.db, "bookings.HandleWebhook", func(ctx context.Context, tx pgx.Tx) (payments.EventResult, error) {
 		return s.webhookTx(ctx, tx, provider, event)
@@ -117,4 +122,14 @@ func (s *Service) applyEventTx(ctx context.Context, tx pgx.Tx, provider string, 
 	case payments.EventTypeOther:
 	}
 	return "", fmt.Errorf("provider event of unknown type %q", event.Type)
+}
+
+// storable reports whether the texts of an event can be kept: no database takes a NUL.
+func storable(event payments.Event) bool {
+	for _, text := range []string{event.ID, event.Account, event.Key, event.ChargeID, event.RefundID, event.DeclineCode, event.InstrumentFingerprint} {
+		if strings.ContainsRune(text, 0) || !utf8.ValidString(text) {
+			return false
+		}
+	}
+	return true
 }

@@ -349,6 +349,16 @@ func TestAnEventAboutNothingOfOursIsKept(t *testing.T) {
 	expect(t, "the event", b.unrouted(t, m["id"]), "UNMATCHED")
 }
 
+// What no database can store is refused as unreadable, so that the provider need not try again.
+func TestAnEventThatCannotBeStoredIsUnreadable(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	_, attempt := b.pending()
+	m := b.chargeMessage(attempt, "approved")
+	m["id"] = "evt\x00"
+	expectFault(t, "a NUL in the id", b.deliver(t, m), fault.KindInvalid)
+}
+
 // A refund is not paid because another account, or another amount, was.
 func TestRefundEventsThatDoNotFitChangeNothing(t *testing.T) {
 	t.Parallel()

@@ -27,10 +27,12 @@ type facts struct {
 }
 
 type showFacts struct {
-	state        ShowState
-	opens, shuts *time.Time
-	currency     money.Currency
-	levels       map[uuid.UUID]int64
+	state ShowState
+	opens *time.Time
+	// shuts is the end of the sale: the one that was set, or the start of the show.
+	shuts    time.Time
+	currency money.Currency
+	levels   map[uuid.UUID]int64
 }
 
 type poolFacts struct {
@@ -100,8 +102,12 @@ func (f *facts) readShows(ctx context.Context, tx pgx.Tx, at place, c claim) err
 		return fmt.Errorf("read shows: %w", err)
 	}
 	for _, row := range rows {
+		shuts := row.StartsAt
+		if row.SaleClosesAt != nil {
+			shuts = *row.SaleClosesAt
+		}
 		f.shows[row.ID] = showFacts{
-			state: ShowState(row.State), opens: row.SaleOpensAt, shuts: row.SaleClosesAt,
+			state: ShowState(row.State), opens: row.SaleOpensAt, shuts: shuts,
 			currency: money.Currency(row.Currency), levels: map[uuid.UUID]int64{},
 		}
 	}

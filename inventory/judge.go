@@ -97,7 +97,7 @@ func (s showFacts) judgeSale(f facts) RefusalCode {
 		return RefusalSaleClosed
 	case s.opens != nil && f.now.Before(*s.opens):
 		return RefusalSaleNotOpen
-	case s.shuts != nil && !f.now.Before(*s.shuts):
+	case !f.now.Before(s.shuts):
 		return RefusalSaleClosed
 	}
 	return ""

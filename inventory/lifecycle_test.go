@@ -345,19 +345,24 @@ func TestTheSaleWindow(t *testing.T) {
 	t.Parallel()
 	tenant := inventorytest.New(t)
 	hall := tenant.Hall(3)
-	guest := tenant.Guest()
 	now := tenant.Now()
+	evening, yesterday := hall.NewShow().StartsAt, now.Add(-24*time.Hour)
 	for _, window := range []struct {
+		starts        time.Time
 		opens, closes *time.Time
 		want          string
 	}{
-		{inventorytest.Of(now.Add(time.Hour)), nil, "SALE_NOT_OPEN"},
-		{inventorytest.Of(now.Add(-time.Hour)), nil, "held"},
-		{nil, inventorytest.Of(now.Add(time.Hour)), "held"},
-		{nil, inventorytest.Of(now), "SALE_CLOSED"},
-		{inventorytest.Of(now.Add(-2 * time.Hour)), inventorytest.Of(now.Add(-time.Hour)), "SALE_CLOSED"},
+		{evening, inventorytest.Of(now.Add(time.Hour)), nil, "SALE_NOT_OPEN"},
+		{evening, inventorytest.Of(now.Add(-time.Hour)), nil, "held"},
+		{evening, nil, inventorytest.Of(now.Add(time.Hour)), "held"},
+		{evening, nil, inventorytest.Of(now), "SALE_CLOSED"},
+		{evening, inventorytest.Of(now.Add(-2 * time.Hour)), inventorytest.Of(now.Add(-time.Hour)), "SALE_CLOSED"},
+		// A sale without an end of its own ends when the show starts.
+		{yesterday, nil, nil, "SALE_CLOSED"},
+		{yesterday, nil, inventorytest.Of(now.Add(time.Hour)), "held"},
 	} {
 		input := hall.NewShow()
+		input.StartsAt = window.starts
 		input.SaleOpensAt, input.SaleClosesAt = window.opens, window.closes
 		show, err := tenant.Inventory.CreateShow(t.Context(), tenant.Owner, inventorytest.Key(), input)
 		if err != nil {
@@ -365,7 +370,7 @@ func TestTheSaleWindow(t *testing.T) {
 		}
 		wish := hall.Seats(1)
 		wish.Seats.Show = show
-		_, err = guest.Try(wish)
+		_, err = tenant.Guest().Try(wish)
 		expectAnswer(t, tenant, err, window.want)
 	}
 }

@@ -134,7 +134,7 @@ func (m *model) answer(h *modelHold, stays []modelStay) string {
 			owner := m.seatOwner(number)
 			switch {
 			case owner == nil:
-			case owner.buyer == h.buyer && owner.state.Live():
+			case owner.buyer == h.buyer:
 				refuse(fmt.Sprintf("HELD_BY_YOU seat %d yours", number))
 			default:
 				refuse(fmt.Sprintf("HELD_BY_OTHER seat %d", number))

@@ -66,6 +66,8 @@ const (
 	RefusalNoExtensionLeft RefusalCode = "NO_EXTENSION_LEFT"
 	// RefusalRequestKeyReused: the request key was used before with other content.
 	RefusalRequestKeyReused RefusalCode = "REQUEST_KEY_REUSED"
+	// RefusalNotBooked: the line of the booking was cancelled or marked before, so it cannot be now.
+	RefusalNotBooked RefusalCode = "NOT_BOOKED"
 	// RefusalBusy: too many want the same units at this moment; try again after RetryAfter.
 	RefusalBusy RefusalCode = "BUSY"
 )
@@ -165,6 +167,8 @@ func messageOf(code RefusalCode) string {
 		return "the hold cannot be extended any further"
 	case RefusalRequestKeyReused:
 		return "this request key was used before with other content"
+	case RefusalNotBooked:
+		return "the line of the booking is not booked any more"
 	case RefusalBusy:
 		return "too many requests want the same units at this moment"
 	}

@@ -51,7 +51,8 @@ type NewShow struct {
 	// State is DRAFT or ON_SALE; empty means ON_SALE.
 	State    ShowState
 	StartsAt time.Time
-	// SaleOpensAt and SaleClosesAt bound the sale; nil is unbounded.
+	// SaleOpensAt and SaleClosesAt bound the sale. Without the first it is open at once, without the
+	// second it ends when the show starts.
 	SaleOpensAt  *time.Time
 	SaleClosesAt *time.Time
 	PriceLevels  []NewPriceLevel

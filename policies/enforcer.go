@@ -116,7 +116,7 @@ func (e *Enforcer) Authorize(actor tenants.Actor, action Action, tenant tenants.
 func (e *Enforcer) denied(actor tenants.Actor, action Action) error {
 	canBeGuest := actor.KeyType == tenants.KeyTypePartner || actor.KeyType == tenants.KeyTypePublishable
 	if canBeGuest && actor.Session.IsZero() && e.allowed[RoleGuest][action] {
-		return fault.Denied("%s may do %s only for a guest: present the guest's session in the Holdfast-Session header", holder(actor.KeyType), action)
+		return fault.Denied("%s may do %s only for a guest: present the guest's session in the Holdfast-Session header", holder(actor.KeyType, actor.Mode), action)
 	}
-	return fault.Denied("%s may not do %s", holder(actor.KeyType), action)
+	return fault.Denied("%s may not do %s", holder(actor.KeyType, actor.Mode), action)
 }

@@ -22,16 +22,22 @@ const (
 	RoleWidget Role = "widget"
 	// RoleGuest is a person with a session, in addition to the role of the key.
 	RoleGuest Role = "guest"
+	// RoleTrial is every key in test mode, whatever its type: it sees what is for sale and touches
+	// neither live stock nor live money. Trial stock of its own will give it more to do.
+	RoleTrial Role = "trial"
 )
 
 // Roles are all roles, from the one that runs the installation to the one that buys.
 func Roles() []Role {
-	return []Role{RolePlatformOperator, RoleTenantOwner, RolePartner, RoleWidget, RoleGuest}
+	return []Role{RolePlatformOperator, RoleTenantOwner, RolePartner, RoleWidget, RoleGuest, RoleTrial}
 }
 
 // rolesOf are what an actor's credentials give it.
 func rolesOf(actor tenants.Actor) []Role {
 	var roles []Role
+	if actor.Mode == tenants.ModeTest {
+		return []Role{RoleTrial}
+	}
 	switch actor.KeyType {
 	case tenants.KeyTypePlatform:
 		return []Role{RolePlatformOperator}
@@ -51,7 +57,10 @@ func rolesOf(actor tenants.Actor) []Role {
 }
 
 // holder is what a refusal calls the caller.
-func holder(keyType tenants.KeyType) string {
+func holder(keyType tenants.KeyType, mode tenants.Mode) string {
+	if mode == tenants.ModeTest {
+		return "a key in test mode sees what is for sale; it"
+	}
 	if keyType == tenants.KeyTypeAdmin {
 		return "an admin key"
 	}

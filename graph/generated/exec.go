@@ -934,6 +934,8 @@ enum RefusalCode {
   NO_EXTENSION_LEFT
   "The request key was used before with other content."
   REQUEST_KEY_REUSED
+  "The line of the booking was cancelled or marked before."
+  NOT_BOOKED
   "Too many want the same units at this moment; try again after retryAfterMs."
   BUSY
 }

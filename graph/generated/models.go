@@ -2232,6 +2232,8 @@ const (
 	RefusalCodeNoExtensionLeft RefusalCode = "NO_EXTENSION_LEFT"
 	// The request key was used before with other content.
 	RefusalCodeRequestKeyReused RefusalCode = "REQUEST_KEY_REUSED"
+	// The line of the booking was cancelled or marked before.
+	RefusalCodeNotBooked RefusalCode = "NOT_BOOKED"
 	// Too many want the same units at this moment; try again after retryAfterMs.
 	RefusalCodeBusy RefusalCode = "BUSY"
 )
@@ -2264,12 +2266,13 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodePaymentInProgress,
 	RefusalCodeNoExtensionLeft,
 	RefusalCodeRequestKeyReused,
+	RefusalCodeNotBooked,
 	RefusalCodeBusy,
 }
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeBusy:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodeBusy:
 		return true
 	}
 	return false

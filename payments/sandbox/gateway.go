@@ -21,6 +21,9 @@ import (
 // Name is the provider's name in attempts, events and addresses.
 const Name = "sandbox"
 
+// pathRefunds is where refunds are asked for.
+const pathRefunds = "/v1/refunds"
+
 const (
 	defaultTimeout = 10 * time.Second
 	// maxAnswerBytes bounds the answer to one call.
@@ -126,7 +129,7 @@ func (g *Gateway) LookUp(ctx context.Context, account, key string) (payments.Out
 // Refund implements payments.Gateway.
 func (g *Gateway) Refund(ctx context.Context, request payments.RefundRequest) (payments.RefundOutcome, error) {
 	var answer wireRefund
-	err := g.post(ctx, "/v1/refunds", request.Key, wireRefundRequest{
+	err := g.post(ctx, pathRefunds, request.Key, wireRefundRequest{
 		Account: request.Account, Charge: request.ChargeID, AmountMinor: request.Amount.Minor, Currency: string(request.Amount.Currency),
 		Reference: toWire(request.Reference), Reason: request.Reason,
 	}, &answer)
@@ -163,6 +166,11 @@ func (g *Gateway) post(ctx context.Context, path, key string, body, into any) er
 	err = g.call(ctx, http.MethodPost, path, key, encoded, into)
 	var refusal *apiError
 	if !errors.As(err, &refusal) || refusal.status < 400 || refusal.status > 499 {
+		return err
+	}
+	// Credentials that are not accepted are our own fault and will be mended. A buyer can be told no
+	// at once, but a refund that is owed stays owed.
+	if refusal.code == codeUnauthorized && path == pathRefunds {
 		return err
 	}
 	switch refusal.code {

@@ -96,14 +96,14 @@ func TestEveryFailureIsUnknownUnlessTheProviderRefused(t *testing.T) {
 			t.Parallel()
 			provider := httptest.NewServer(row.provider)
 			t.Cleanup(provider.Close)
-			checkUnknown(t, gatewayTo(t, provider.URL, 2*time.Second, name), row.want)
+			checkUnknown(t, gatewayTo(t, provider.URL, 2*time.Second, name), name, row.want)
 		})
 	}
 }
 
 func TestAProviderThatIsNotThereIsUnknown(t *testing.T) {
 	t.Parallel()
-	checkUnknown(t, gatewayTo(t, "http://"+unusedAddress(t), 2*time.Second, ""), nil)
+	checkUnknown(t, gatewayTo(t, "http://"+unusedAddress(t), 2*time.Second, ""), "", nil)
 }
 
 func TestACallerThatGaveUpIsUnknown(t *testing.T) {
@@ -128,7 +128,7 @@ func gatewayTo(t *testing.T, url string, timeout time.Duration, name string) *sa
 	})
 }
 
-func checkUnknown(t *testing.T, gateway *sandbox.Gateway, want error) {
+func checkUnknown(t *testing.T, gateway *sandbox.Gateway, name string, want error) {
 	t.Helper()
 	check := func(what string, unknown bool, err, want error) {
 		t.Helper()
@@ -150,7 +150,12 @@ func checkUnknown(t *testing.T, gateway *sandbox.Gateway, want error) {
 	outcome, err := gateway.Charge(t.Context(), chargeRequest("pay_1", sandbox.TokenApprove))
 	check("charge", outcome == payments.Outcome{}, err, want)
 	refund, err := gateway.Refund(t.Context(), refundRequest("pay_1", "ch_1", 1))
-	check("refund", refund == payments.RefundOutcome{}, err, want)
+	owed := want
+	if name == "refused as unauthorized" {
+		// Our own credentials are to blame, and the refund stays owed.
+		owed = nil
+	}
+	check("refund", refund == payments.RefundOutcome{}, err, owed)
 	// Of a lookup, no failure says anything about the charge.
 	if errors.Is(want, payments.ErrRejected) || errors.Is(want, payments.ErrKeyReused) {
 		want = nil
