@@ -78,7 +78,7 @@ bench: build ## print speed and memory on the embedded engine
 demo: build ## play the scenarios against a throw-away engine (ARGS=--json)
 	@exec bin/holdfast demo $(ARGS)
 
-audit: build ## check the invariants of the database of HOLDFAST_DATABASE_URL (ARGS=--json)
+audit: build ## check the invariants of HOLDFAST_DATABASE_URL, or of .holdfast/ (ARGS=--json)
 	@exec bin/holdfast audit $(ARGS)
 
 cover: ## run the tests and write bin/cover.html, generated code left out

@@ -18,8 +18,18 @@ const maxExamples = 20
 
 // AuditReport is what an audit of the live database found.
 type AuditReport struct {
-	OK     bool         `json:"ok"`
-	Checks []AuditCheck `json:"checks"`
+	OK      bool         `json:"ok"`
+	Checks  []AuditCheck `json:"checks"`
+	Counted AuditCounts  `json:"counted"`
+}
+
+// AuditCounts is how much there was to look at: an audit of nothing finds nothing.
+type AuditCounts struct {
+	Tenants  int64 `json:"tenants"`
+	Holds    int64 `json:"holds"`
+	Bookings int64 `json:"bookings"`
+	// Payments are the attempts to pay, whatever became of them.
+	Payments int64 `json:"payments"`
 }
 
 // AuditCheck is one invariant and what breaks it.
@@ -67,6 +77,11 @@ func (s *Service) Audit(ctx context.Context, tenant *tenants.TenantID) (AuditRep
 			report.OK = report.OK && result.OK
 			report.Checks = append(report.Checks, result)
 		}
+		counts, err := dbsqlc.New(tx).AuditCounts(ctx, dbsqlc.AuditCountsParams{EveryTenant: within.every, TenantID: within.tenant})
+		if err != nil {
+			return AuditReport{}, fmt.Errorf("count what was audited: %w", err)
+		}
+		report.Counted = AuditCounts{Tenants: counts.Tenants, Holds: counts.Holds, Bookings: counts.Bookings, Payments: counts.Payments}
 		return report, nil
 	})
 }

@@ -16,7 +16,8 @@ import (
 // What is answered to a credential that names nobody. A wrong secret and an unknown id answer
 // alike; that a credential was revoked or expired is told only to who presents all of it.
 const (
-	keyExpected      = `Authorization: expected "Bearer <key>" with a key of the form hfk_live_<64 characters> (or hfk_test_, hfp_live_, hfp_test_)`
+	keyForms         = "a key of the form hfk_live_<64 characters> (or hfk_test_, hfp_live_, hfp_test_, hfo_live_)"
+	keyExpected      = `Authorization: expected "Bearer <key>" with ` + keyForms
 	keyUnknown       = "Authorization: no such key"
 	keyRevoked       = "Authorization: the key was revoked"
 	keyExpired       = "Authorization: the key has expired"
@@ -52,6 +53,18 @@ func ParseBearer(header string) (string, error) {
 		return "", fault.Unauthenticated("%s, got another scheme", keyExpected)
 	}
 	return strings.TrimSpace(credential), nil
+}
+
+// CheckKeyForm says what is wrong with the form of a key that was given without a header, on a
+// command line; whether there is such a key only Authenticate knows.
+func CheckKeyForm(key string) error {
+	if key == "" {
+		return fault.Unauthenticated("expected %s, got none", keyForms)
+	}
+	if _, ok := parseKeyToken(key); !ok {
+		return fault.Unauthenticated("expected %s, got something else", keyForms)
+	}
+	return nil
 }
 
 // Authenticate tells who presents a key (the text after "Bearer " of the Authorization header)

@@ -59,7 +59,7 @@ func TestWrongCredentials(t *testing.T) {
 	authenticated(t, service, widget, remembered)
 
 	const (
-		keyForm     = `Authorization: expected "Bearer <key>" with a key of the form hfk_live_<64 characters> (or hfk_test_, hfp_live_, hfp_test_), got `
+		keyForm     = `Authorization: expected "Bearer <key>" with a key of the form hfk_live_<64 characters> (or hfk_test_, hfp_live_, hfp_test_, hfo_live_), got `
 		noKey       = "Authorization: no such key"
 		sessionForm = "Holdfast-Session: expected a token of the form hfs_<region>_<64 characters>, as startGuestSession returns it"
 		noSession   = "Holdfast-Session: no such session"
@@ -143,7 +143,7 @@ func TestParseBearer(t *testing.T) {
 	for _, header := range []string{"hfk_live_x", "Basic aGFsbG8=", "Bearer"} {
 		_, err := tenants.ParseBearer(header)
 		expectFault(t, err, fault.KindUnauthenticated,
-			`Authorization: expected "Bearer <key>" with a key of the form hfk_live_<64 characters> (or hfk_test_, hfp_live_, hfp_test_), got another scheme`)
+			`Authorization: expected "Bearer <key>" with a key of the form hfk_live_<64 characters> (or hfk_test_, hfp_live_, hfp_test_, hfo_live_), got another scheme`)
 	}
 }
 
@@ -151,12 +151,23 @@ func TestGuests(t *testing.T) {
 	t.Parallel()
 	service := newService(t, tenants.Config{})
 	h := newHouse(t, service)
-	for keyType, prefix := range map[tenants.KeyType]string{tenants.KeyTypePublishable: "hfp_live_", tenants.KeyTypePartner: "hfk_live_"} {
+	for _, row := range []struct {
+		keyType tenants.KeyType
+		prefix  string
+	}{{tenants.KeyTypePublishable, "hfp_live_"}, {tenants.KeyTypePartner, "hfk_live_"}} {
+		keyType, prefix := row.keyType, row.prefix
 		created := h.key(t, keyType, h.shop.ID)
 		if !strings.HasPrefix(created.Secret, prefix) {
 			t.Errorf("a %s key begins with %s", keyType, created.Secret[:9])
 		}
 		seller := authenticated(t, service, created.Secret, "")
+		if keyType == tenants.KeyTypePublishable {
+			_, err := service.StartGuestSession(t.Context(), seller, "us")
+			expectFault(t, err, fault.KindInvalid, `region: expected a region in which the tenant sells, got "us"`)
+		}
+		if _, err := service.CreateVenue(t.Context(), h.owner, "us", tenants.NewVenue{Region: "us", Site: vienna()}); err != nil {
+			t.Fatal(err)
+		}
 		before := databaseNow(t)
 		session, err := service.StartGuestSession(t.Context(), seller, "us")
 		if err != nil {
@@ -259,15 +270,16 @@ func TestExpiry(t *testing.T) {
 		t.Fatal(err)
 	}
 	session := h.session(t, widget)
-	for name, c := range map[string]struct {
-		key, session string
-		end          time.Time
-		want         string
+	// The key first: it ends first, and has to be seen good before.
+	for _, c := range []struct {
+		name, key, session string
+		end                time.Time
+		want               string
 	}{
-		"key":     {created.Secret, "", keyEnd, "Authorization: the key has expired"},
-		"session": {widget, session.Token, session.ExpiresAt, "Holdfast-Session: the session has expired: start another"},
+		{"key", created.Secret, "", keyEnd, "Authorization: the key has expired"},
+		{"session", widget, session.Token, session.ExpiresAt, "Holdfast-Session: the session has expired: start another"},
 	} {
-		good := 0
+		name, good := c.name, 0
 		eventually(t, "the "+name+" expires", func() bool {
 			asked := databaseNow(t)
 			_, err := service.Authenticate(t.Context(), c.key, c.session)

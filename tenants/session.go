@@ -46,6 +46,13 @@ func (s *Service) StartGuestSession(ctx context.Context, actor Actor, region ids
 	if err := s.region("region", region); err != nil {
 		return GuestSession{}, err
 	}
+	sells, err := s.read().RegionFind(ctx, dbsqlc.RegionFindParams{TenantID: actor.Tenant.UUID, Region: string(region)})
+	if err != nil {
+		return GuestSession{}, failed("find a region of a tenant", err)
+	}
+	if !sells {
+		return GuestSession{}, fault.Invalid("region", "expected a region in which the tenant sells, got %q", region)
+	}
 	id := ids.New[SessionKind](region)
 	token := newSessionToken(id)
 	return db.Replayable(ctx, s.db, "tenants.StartGuestSession", func(ctx context.Context, tx pgx.Tx) (GuestSession, error) {

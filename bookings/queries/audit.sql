@@ -134,12 +134,20 @@ WHERE (@every_tenant::boolean OR u.tenant_id = @tenant_id::uuid)
     AND ((u.kind = 'POOL' AND p.pool_id IS NULL) OR (u.kind = 'NIGHT' AND n.room_type_id IS NULL));
 
 -- name: AuditCapturedPayments :many
--- A captured payment that bought no booking and is not being refunded whole.
+-- A captured payment that bought no booking and is not being refunded whole; or one that keeps more,
+-- or less, than the lines of its booking that still stand.
 SELECT a.tenant_id, a.region, a.id
 FROM payment_attempts a
 LEFT JOIN bookings b ON b.tenant_id = a.tenant_id AND b.region = a.region AND b.hold_id = a.hold_id
+LEFT JOIN (
+    SELECT bl.tenant_id, bl.region, bl.booking_id, sum(bl.amount_minor)::bigint AS amount_minor
+    FROM booking_lines bl
+    WHERE bl.state <> 'CANCELLED'
+    GROUP BY bl.tenant_id, bl.region, bl.booking_id) AS standing
+    ON standing.tenant_id = b.tenant_id AND standing.region = b.region AND standing.booking_id = b.id
 WHERE a.state = 'SUCCEEDED' AND (@every_tenant::boolean OR a.tenant_id = @tenant_id::uuid)
-    AND ((a.disposition = 'APPLIED' AND b.id IS NULL) OR (a.disposition = 'ORPHANED' AND a.refunded_minor <> a.captured_minor));
+    AND ((a.disposition = 'APPLIED' AND (b.id IS NULL OR a.captured_minor - a.refunded_minor <> COALESCE(standing.amount_minor, 0)))
+        OR (a.disposition = 'ORPHANED' AND a.refunded_minor <> a.captured_minor));
 
 -- name: AuditRefundSums :many
 -- What an attempt counts as refunded is the sum of its refunds that have not failed.
@@ -182,3 +190,11 @@ FROM bookings b
 LEFT JOIN payment_attempts a ON a.tenant_id = b.tenant_id AND a.region = b.region AND a.hold_id = b.hold_id AND a.disposition = 'APPLIED'
 WHERE b.total_minor > 0 AND (@every_tenant::boolean OR b.tenant_id = @tenant_id::uuid)
     AND (a.id IS NULL OR a.captured_minor <> b.total_minor);
+
+-- name: AuditCounts :one
+-- How much an audit has looked at.
+SELECT
+    (SELECT count(*) FROM tenants t WHERE @every_tenant::boolean OR t.id = @tenant_id::uuid) AS tenants,
+    (SELECT count(*) FROM holds h WHERE @every_tenant::boolean OR h.tenant_id = @tenant_id::uuid) AS holds,
+    (SELECT count(*) FROM bookings b WHERE @every_tenant::boolean OR b.tenant_id = @tenant_id::uuid) AS bookings,
+    (SELECT count(*) FROM payment_attempts a WHERE @every_tenant::boolean OR a.tenant_id = @tenant_id::uuid) AS payments;

@@ -46,12 +46,13 @@ func openStore(ctx context.Context, databaseURL, dataDir string, progress io.Wri
 	s := &store{registry: registry}
 	target := databaseURL
 	if databaseURL == "" {
+		engineDir := ""
 		if dataDir != "" {
-			dataDir = filepath.Join(dataDir, "engine")
+			engineDir = filepath.Join(dataDir, engineFolder)
 		}
-		engine, err := embedded.Start(ctx, embedded.Config{DataDir: dataDir, Progress: progress, Logger: logger})
+		engine, err := embedded.Start(ctx, embedded.Config{DataDir: engineDir, Progress: progress, Logger: logger})
 		if err != nil {
-			return nil, err
+			return nil, dataDirProblem(dataDir, err)
 		}
 		s.engine = engine
 		if target, err = createDatabase(ctx, engine.URL(), databaseName); err != nil {
@@ -92,13 +93,11 @@ func (s *store) migrate(ctx context.Context, logger *slog.Logger) error {
 func createDatabase(ctx context.Context, server, name string) (string, error) {
 	conn, err := pgx.Connect(ctx, server)
 	if err != nil {
-		return "", fmt.Errorf("connect to the engine: %w", err)
+		return "", fmt.Errorf("connect to the database server: %w", err)
 	}
 	defer func() { _ = conn.Close(ctx) }()
 	_, err = conn.Exec(ctx, "CREATE DATABASE "+pgx.Identifier{name}.Sanitize())
-	var pgErr *pgconn.PgError
-	const duplicateDatabase = "42P04"
-	if err != nil && (!errors.As(err, &pgErr) || pgErr.Code != duplicateDatabase) {
+	if err != nil && !databaseExists(err) {
 		return "", fmt.Errorf("create the database: %w", err)
 	}
 	target, err := url.Parse(server)
@@ -107,6 +106,15 @@ func createDatabase(ctx context.Context, server, name string) (string, error) {
 	}
 	target.Path = "/" + name
 	return target.String(), nil
+}
+
+// databaseExists tells that CREATE DATABASE failed because somebody made it before, or, as
+// PostgreSQL says it through the index of its catalog, is making it at this moment.
+func databaseExists(err error) bool {
+	const duplicateDatabase, uniqueViolation, databaseNames = "42P04", "23505", "pg_database_datname_index"
+	var pgErr *pgconn.PgError
+	return errors.As(err, &pgErr) &&
+		(pgErr.Code == duplicateDatabase || pgErr.Code == uniqueViolation && pgErr.ConstraintName == databaseNames)
 }
 
 // app is the services over one store.
@@ -137,11 +145,19 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 	for name, gateway := range gateways {
 		all[name] = gateway
 	}
+	bookingsConfig := bookings.Config{Logger: logger}
+	if err := bookingsConfig.Validate(); err != nil {
+		return nil, err
+	}
+	tenantsConfig := tenants.Config{Logger: logger}
+	if err := tenantsConfig.Validate(); err != nil {
+		return nil, fmt.Errorf("tenants: %w", err)
+	}
 	return &app{
 		store: s, logger: logger, policy: enforcer,
-		tenants:   tenants.NewService(s.db, enforcer, tenants.Config{Logger: logger}),
+		tenants:   tenants.NewService(s.db, enforcer, tenantsConfig),
 		inventory: inventory.NewService(s.db, enforcer),
-		bookings:  bookings.NewService(s.db, enforcer, all, enqueuer, bookings.Config{Logger: logger}),
+		bookings:  bookings.NewService(s.db, enforcer, all, enqueuer, bookingsConfig),
 	}, nil
 }
 
@@ -153,8 +169,14 @@ func (a *app) close() {
 	a.tenants.Close()
 }
 
-// withApp opens the configured store with its services for one command.
+// withApp opens the configured store with its services for one command. A data directory must have
+// a database already; none at all is a throw-away one.
 func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app) error) (err error) {
+	if c.DatabaseURL == "" && c.DataDir != "" {
+		if err := requireData(c.DataDir); err != nil {
+			return err
+		}
+	}
 	logger := c.logger()
 	s, err := openStore(ctx, c.DatabaseURL, c.DataDir, os.Stderr, logger)
 	if err != nil {

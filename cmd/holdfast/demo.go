@@ -30,21 +30,22 @@ const demoTimeout = 5 * time.Minute
 func (c *demoCommand) Run(ctx context.Context, root *cli) error {
 	report, err := playDemo(ctx, demoConfig{DatabaseURL: root.DatabaseURL, Progress: os.Stderr, Scenarios: demoScenarios()})
 	if err != nil && ctx.Err() != nil {
-		err = fmt.Errorf("the demo was interrupted: %w", err)
+		err = fmt.Errorf("it was interrupted: %w", err)
 	}
 	if err != nil {
 		report.OK, report.Error = false, explain(err)
 	}
-	if c.JSON {
+	switch {
+	case c.JSON:
 		if err := json.NewEncoder(os.Stdout).Encode(report); err != nil {
 			return fmt.Errorf("print the report: %w", err)
 		}
-	} else {
+	case err == nil:
 		printDemo(os.Stdout, report)
 	}
 	switch {
 	case err != nil:
-		return err
+		return fmt.Errorf("the demo broke off: %w", err)
 	case !report.OK:
 		return errDemo
 	}
@@ -186,10 +187,6 @@ func playScenarios(ctx context.Context, stage *demoStage, config demoConfig, res
 }
 
 func printDemo(out io.Writer, report demoReport) {
-	if report.Error != "" {
-		fmt.Fprintf(out, "The demo broke off: %s\n", report.Error)
-		return
-	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "\nSCENARIO\tRESULT\tWHAT HAPPENED\n")
 	for _, result := range report.Scenarios {
@@ -199,15 +196,11 @@ func printDemo(out io.Writer, report demoReport) {
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\n", result.Name, verdict, result.Detail)
 	}
-	fmt.Fprintf(table, "\nAUDIT\tRESULT\t\n")
+	fmt.Fprintf(table, "\nAUDIT\tRESULT\n")
 	for _, check := range report.Audit.Checks {
-		verdict := "ok"
-		if !check.OK {
-			verdict = fmt.Sprintf("%d violations", check.Violations)
-		}
-		fmt.Fprintf(table, "%s\t%s\t\n", check.Name, verdict)
+		fmt.Fprintf(table, "%s\t%s\n", check.Name, auditVerdict(check))
 		for _, example := range check.Examples {
-			fmt.Fprintf(table, "\t\t%s\n", example)
+			fmt.Fprintf(table, "\t%s\n", example)
 		}
 	}
 	// The terminal may be gone; the exit status says the same.

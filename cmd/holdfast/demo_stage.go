@@ -48,9 +48,11 @@ func newDemoStage(ctx context.Context, s *store) (stage *demoStage, err error) {
 	if err != nil {
 		return stage, err
 	}
-	if stage.web, err = listen(ctx, "127.0.0.1:0", handler); err != nil {
+	listener, err := bind(ctx, "127.0.0.1:0")
+	if err != nil {
 		return stage, err
 	}
+	stage.web = serveOn(listener, handler)
 	if err := provider.SetWebhookURL(stage.web.url + "/webhooks/payments/" + sandbox.Name); err != nil {
 		return stage, err
 	}

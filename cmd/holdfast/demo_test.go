@@ -101,7 +101,12 @@ func TestABrokenInvariantFailsTheDemo(t *testing.T) {
 	}
 	var table bytes.Buffer
 	printDemo(&table, report)
-	if text := table.String(); !strings.Contains(text, "1 violations") || !strings.Contains(text, "NOT everything ended as it must") {
+	for line := range strings.Lines(table.String()) {
+		if line != strings.TrimRight(line, " \n")+"\n" {
+			t.Errorf("the line %q ends in blanks", line)
+		}
+	}
+	if text := table.String(); !strings.Contains(text, "1 violation\n") || !strings.Contains(text, "NOT everything ended as it must") {
 		t.Errorf("the table says\n%s", text)
 	}
 }
@@ -149,6 +154,9 @@ func TestADemoWithoutAServerSaysSo(t *testing.T) {
 	t.Parallel()
 	report, err := playDemo(t.Context(), demoConfig{DatabaseURL: "postgres://nobody:secret@127.0.0.1:1/none", Progress: io.Discard})
 	if err == nil || strings.Contains(err.Error(), "secret") || report.OK {
-		t.Errorf("the error is %v, the report %+v", err, report)
+		t.Fatalf("the error is %v, the report %+v", err, report)
+	}
+	if text := explain(err); !strings.Contains(text, "connect to the database server") || strings.Count(text, "refused") != 1 {
+		t.Errorf("a person is told %q", text)
 	}
 }

@@ -24,6 +24,18 @@ type devCommand struct {
 	out io.Writer
 }
 
+// Help is what --help says beyond the flags.
+func (devCommand) Help() string {
+	return `The database is the first of: --database-url; the engine that runs in --data-dir
+already; the cockroach binary that COCKROACH_BINARY names, or the one on PATH;
+PostgreSQL 15 or later on this machine. With none of them one is fetched or, where
+that cannot be, the message says what to install. A data directory keeps the kind
+of engine that made its data.
+
+One dev runs on a data directory at a time. Ctrl-C stops all that it started; the
+data stay.`
+}
+
 // devState is what a development installation remembers between starts, beside its data.
 type devState struct {
 	SandboxSecret        string     `json:"sandboxSecret"`
@@ -47,6 +59,24 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 	if c.out != nil {
 		out = c.out
 	}
+	// What can be refused is refused before anything is started.
+	if err := os.MkdirAll(root.DataDir, privateFolder); err != nil {
+		return dataDirProblem(root.DataDir, fmt.Errorf("make the data directory: %w", err))
+	}
+	claim, err := claimDataDir(root.DataDir)
+	if err != nil {
+		return err
+	}
+	defer claim.Release()
+	listener, err := bind(ctx, c.Listen)
+	if err != nil {
+		return err
+	}
+	// The server owns and closes it later; to close it twice does no harm.
+	defer func() { _ = listener.Close() }()
+	if err := claim.Note(urlOf(listener)); err != nil {
+		return err
+	}
 	s, err := openStore(ctx, root.DatabaseURL, root.DataDir, out, logger)
 	if err != nil {
 		return err
@@ -57,7 +87,7 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 	}
 	state, err := readDevState(root.DataDir)
 	if err != nil {
-		return err
+		return dataDirProblem(root.DataDir, err)
 	}
 	provider, gateways, err := startSandbox(ctx, sandbox.Config{
 		SecretKey: state.SandboxSecret, WebhookSecrets: []string{state.SandboxWebhookSecret},
@@ -88,10 +118,7 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 	if err != nil {
 		return err
 	}
-	web, err := listen(ctx, c.Listen, handler)
-	if err != nil {
-		return err
-	}
+	web := serveOn(listener, handler)
 	if err := provider.SetWebhookURL(web.url + "/webhooks/payments/" + sandbox.Name); err != nil {
 		return errors.Join(err, web.close(ctx))
 	}
@@ -145,9 +172,6 @@ func closeSandbox(ctx context.Context, provider *sandbox.Server) error {
 
 func readDevState(dir string) (devState, error) {
 	var state devState
-	if err := os.MkdirAll(dir, privateFolder); err != nil {
-		return state, fmt.Errorf("make the data directory: %w", err)
-	}
 	encoded, err := os.ReadFile(filepath.Join(dir, devStateFile)) //nolint:gosec // the user names the folder
 	switch {
 	case errors.Is(err, os.ErrNotExist):

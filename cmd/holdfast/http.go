@@ -139,26 +139,43 @@ type server struct {
 	failures chan error
 }
 
-// listen starts to serve on an address such as 127.0.0.1:8080; port 0 takes a free one.
-func listen(ctx context.Context, address string, handler http.Handler) (*server, error) {
+// bind takes an address such as 127.0.0.1:8080; port 0 takes a free one. Connections wait until
+// something serves.
+func bind(ctx context.Context, address string) (net.Listener, error) {
+	if _, _, err := net.SplitHostPort(address); err != nil {
+		return nil, fmt.Errorf("--listen (or HOLDFAST_LISTEN): expected host:port such as 127.0.0.1:8080, got %q", address)
+	}
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s (choose another with --listen or HOLDFAST_LISTEN): %w", address, err)
+		var op *net.OpError
+		if errors.As(err, &op) {
+			// The rest of it says again that this is about listening, and where.
+			err = op.Err
+		}
+		return nil, fmt.Errorf("cannot listen on %s: %w; choose another address with --listen or HOLDFAST_LISTEN", address, err)
 	}
+	return listener, nil
+}
+
+// urlOf is where a bound address is reached.
+func urlOf(listener net.Listener) string { return "http://" + listener.Addr().String() }
+
+// serveOn starts to serve on a bound address, which the server owns from now on.
+func serveOn(listener net.Listener, handler http.Handler) *server {
 	s := &server{
 		http: &http.Server{
 			Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 			IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		},
-		url: "http://" + listener.Addr().String(), failures: make(chan error, 1),
+		url: urlOf(listener), failures: make(chan error, 1),
 	}
 	go func() {
 		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
 			s.failures <- fmt.Errorf("serve: %w", err)
 		}
 	}()
-	return s, nil
+	return s
 }
 
 // close lets requests under way finish.

@@ -25,7 +25,15 @@ type importCommand struct {
 
 // keyFlag is the credential of commands that act for a tenant.
 type keyFlag struct {
-	Key string `env:"HOLDFAST_KEY" required:"" help:"An admin key of the tenant."`
+	Key string `env:"HOLDFAST_KEY" placeholder:"KEY" help:"An admin key of the tenant: needed."`
+}
+
+// Validate is called with the command line: a key that cannot be one needs no database.
+func (k keyFlag) Validate() error {
+	if err := tenants.CheckKeyForm(k.Key); err != nil {
+		return fmt.Errorf("--key (or HOLDFAST_KEY): %w", err)
+	}
+	return nil
 }
 
 func (k keyFlag) actor(ctx context.Context, a *app) (tenants.Actor, error) {

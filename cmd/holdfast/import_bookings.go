@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -29,7 +30,12 @@ type importBookingsCommand struct {
 
 // Help is what --help says beyond the flags.
 func (importBookingsCommand) Help() string {
-	return `Every row is held, paid and booked by the code that serves the API; a cancelled
+	return `The file is a CSV of hotel bookings as in the public "Hotel booking demand" data.
+It needs a header row with these columns, in any order, and may have others:
+
+` + strings.Join(historyColumnHelp(), "\n") + `
+
+Every row is held, paid and booked by the code that serves the API; a cancelled
 one is cancelled on its day and a no-show marked on its arrival. What happens to a
 night happens in the order of the history.
 

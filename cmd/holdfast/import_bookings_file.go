@@ -79,6 +79,28 @@ func historyColumns() []string {
 	}
 }
 
+// historyColumnHelp is a line for each of historyColumns, for people who make such a file.
+func historyColumnHelp() []string {
+	expected := map[string]string{
+		"hotel":                     fmt.Sprintf("%q or %q", historyCityHotel, historyResortHotel),
+		"lead_time":                 fmt.Sprintf("days between booking and arrival, 0 to %d", maxHistoryLead),
+		"arrival_date_year":         "1990 to 2100",
+		"arrival_date_month":        "in English, such as July",
+		"arrival_date_day_of_month": "1 to 31",
+		"stays_in_weekend_nights":   "nights of the stay, added to those of stays_in_week_nights",
+		"stays_in_week_nights":      "the same",
+		"reserved_room_type":        fmt.Sprintf("up to %d letters", maxRoomTypeLetters),
+		"adr":                       "the price of a night in euros, such as 75.50",
+		"reservation_status":        fmt.Sprintf("%s, %s or %s", historyCheckedOut, historyCancelled, historyNoShow),
+		"reservation_status_date":   "when it got that status: 2015-07-31 or 31-07-2015",
+	}
+	var lines []string
+	for _, column := range historyColumns() {
+		lines = append(lines, fmt.Sprintf("  %-26s %s", column, expected[column]))
+	}
+	return lines
+}
+
 // parseHistory reads a file of bookings. A malformed row is kept with its reason; only a file that
 // is no such file at all is an error.
 func parseHistory(path string, content []byte, digest string) (history, error) {

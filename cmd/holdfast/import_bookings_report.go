@@ -21,7 +21,8 @@ type historyReport struct {
 	Engine     string           `json:"engine"`
 	Tenant     tenants.TenantID `json:"tenant"`
 	TenantSlug string           `json:"tenantSlug"`
-	// AdminKey is set only by the import that made the tenant: nobody can read it again.
+	// AdminKey is set only by the import that made the tenant, because nobody can read it again, and
+	// not where the tenant is deleted with its database.
 	AdminKey  string `json:"adminKey,omitempty"`
 	ShiftDays int    `json:"shiftDays"`
 
@@ -80,10 +81,13 @@ func (r *replay) report(c importBookingsCommand, stock historyStock, took time.D
 	defer r.lock.Unlock()
 	report := &historyReport{
 		File: c.File, SHA256: r.h.digest, Engine: string(r.setup.app.store.db.Engine()),
-		Tenant: r.setup.tenant.ID, TenantSlug: r.setup.tenant.Slug, AdminKey: r.setup.adminKey, ShiftDays: r.setup.shiftDays,
+		Tenant: r.setup.tenant.ID, TenantSlug: r.setup.tenant.Slug, ShiftDays: r.setup.shiftDays,
 		Rows: r.h.lines, Accepted: len(r.booked), Replayed: r.replayed,
 		CheckedOut: r.counts[historyCheckedOut], Cancelled: r.counts[historyCancelled], NoShow: r.counts[historyNoShow],
 		Refused: r.refused, Seconds: took.Seconds(),
+	}
+	if !c.ThrowAway {
+		report.AdminKey = r.setup.adminKey
 	}
 	for _, refused := range r.refused {
 		report.RefusedRows += refused.Count
@@ -135,11 +139,7 @@ func (r *historyReport) print(out io.Writer) {
 	}
 	fmt.Fprintf(table, "\nAudit\t\n")
 	for _, check := range r.Audit.Checks {
-		verdict := "ok"
-		if !check.OK {
-			verdict = fmt.Sprintf("%d violations", check.Violations)
-		}
-		fmt.Fprintf(table, "  %s\t%s\n", check.Name, verdict)
+		fmt.Fprintf(table, "  %s\t%s\n", check.Name, auditVerdict(check))
 		for _, example := range check.Examples {
 			fmt.Fprintf(table, "    %s\n", example)
 		}

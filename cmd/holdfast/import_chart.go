@@ -40,7 +40,7 @@ func (c *importChartCommand) Run(ctx context.Context, root *cli) error {
 		if err != nil {
 			return err
 		}
-		printChart(os.Stdout, id, chart)
+		printChart(os.Stdout, id, venue, chart)
 		return nil
 	})
 }
@@ -75,7 +75,7 @@ func (a *app) importChart(ctx context.Context, actor tenants.Actor, venue tenant
 	return a.inventory.ImportChart(ctx, actor, "import-chart/"+venue.String()+"/"+digest, venue, chart)
 }
 
-func printChart(out io.Writer, id inventory.ChartID, chart *charts.Chart) {
+func printChart(out io.Writer, id inventory.ChartID, venue tenants.VenueID, chart *charts.Chart) {
 	seats := map[string]int{}
 	for place := range chart.Seats() {
 		seats[place.Seat.Category]++
@@ -95,4 +95,5 @@ func printChart(out io.Writer, id inventory.ChartID, chart *charts.Chart) {
 	}
 	// The terminal may be gone; the chart is stored all the same.
 	_ = table.Flush()
+	fmt.Fprintf(out, "\nTo sell these seats, call createEvent with venue: %q, then createShow with that event,\nchart: %q and a price for every category.\n", venue, id)
 }

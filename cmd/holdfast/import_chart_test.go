@@ -39,8 +39,8 @@ func TestImportChartOfAStadium(t *testing.T) {
 		t.Errorf("%d seats were stored", stored.SeatCount())
 	}
 	var printed strings.Builder
-	printChart(&printed, id, chart)
-	for _, word := range []string{id.String(), "738 seats", "90 rows", "CATEGORY"} {
+	printChart(&printed, id, venue.ID, chart)
+	for _, word := range []string{id.String(), "738 seats", "90 rows", "CATEGORY", "createEvent", "createShow", venue.ID.String()} {
 		if !strings.Contains(printed.String(), word) {
 			t.Errorf("the command does not print %q:\n%s", word, printed.String())
 		}

@@ -15,7 +15,7 @@ import (
 
 type importNightsCommand struct {
 	keyFlag
-	File     string `arg:"" help:"A CSV file with a header row and the column \"night\"; see the documentation for the others. Also compressed by gzip."`
+	File     string `arg:"" help:"A CSV file with a header row and the column \"night\"; the others are listed above. Also compressed by gzip."`
 	RoomType string `required:"" help:"The room type that the nights are of, by its public id."`
 }
 
@@ -57,7 +57,7 @@ func (c *importNightsCommand) Run(ctx context.Context, root *cli) error {
 		if err != nil {
 			return err
 		}
-		set, err := a.importNights(ctx, actor, roomType, nights)
+		set, err := a.importNights(ctx, actor, roomType, c.File, nights)
 		if err != nil {
 			return err
 		}
@@ -81,7 +81,8 @@ func (a *app) currencyOf(ctx context.Context, actor tenants.Actor, id inventory.
 }
 
 // importNights writes checked nights in parts of inventory.MaxNightsPerEdit, each all or none.
-func (a *app) importNights(ctx context.Context, actor tenants.Actor, roomType inventory.RoomTypeID, nights []lineOfNight) (inventory.NightsSet, error) {
+// Its error names the file and the lines.
+func (a *app) importNights(ctx context.Context, actor tenants.Actor, roomType inventory.RoomTypeID, file string, nights []lineOfNight) (inventory.NightsSet, error) {
 	var total inventory.NightsSet
 	for start := 0; start < len(nights); start += inventory.MaxNightsPerEdit {
 		part := nights[start:min(len(nights), start+inventory.MaxNightsPerEdit)]
@@ -93,9 +94,9 @@ func (a *app) importNights(ctx context.Context, actor tenants.Actor, roomType in
 		if err != nil {
 			stored := "nothing was stored"
 			if start > 0 {
-				stored = fmt.Sprintf("lines %d to %d were stored before, these were not", nights[0].line, nights[start-1].line)
+				stored = fmt.Sprintf("%s were stored before, the rest was not", linesOf(nights[:start]))
 			}
-			return total, fmt.Errorf("lines %d to %d: %w (%s)", part[0].line, part[len(part)-1].line, err, stored)
+			return total, fmt.Errorf("%s: %s: %w (%s)", file, linesOf(part), err, stored)
 		}
 		total.Nights += set.Nights
 		total.Oversold = append(total.Oversold, set.Oversold...)
@@ -103,12 +104,25 @@ func (a *app) importNights(ctx context.Context, actor tenants.Actor, roomType in
 	return total, nil
 }
 
+// linesOf says which lines of the file some nights are on.
+func linesOf(nights []lineOfNight) string {
+	first, last := nights[0].line, nights[len(nights)-1].line
+	if first == last {
+		return fmt.Sprintf("line %d", first)
+	}
+	return fmt.Sprintf("lines %d to %d", first, last)
+}
+
 func printNights(out io.Writer, set inventory.NightsSet) {
-	fmt.Fprintf(out, "%d nights were written.\n", set.Nights)
+	were := "were"
+	if set.Nights == 1 {
+		were = "was"
+	}
+	fmt.Fprintf(out, "%s %s written.\n", count(int64(set.Nights), "night"), were)
 	if len(set.Oversold) == 0 {
 		return
 	}
-	fmt.Fprintf(out, "%d of them have more sold than their limit now; they sell nothing until they are below it:\n", len(set.Oversold))
+	fmt.Fprintf(out, "More is sold than the limit allows now; these sell nothing until they are below it:\n")
 	for _, night := range set.Oversold {
 		fmt.Fprintf(out, "  %s  limit %d, sold or held %d\n", night.Night, night.SellLimit, night.Taken)
 	}

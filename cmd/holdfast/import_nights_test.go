@@ -41,7 +41,7 @@ func TestImportNights(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = a.importNights(t.Context(), owner, room, nights)
+		_, err = a.importNights(t.Context(), owner, room, "nights.csv", nights)
 		return err
 	}
 	if err := write("\ufeffnight,physical,rate,min_stay_arrival,stop_sell\n2097-11-02,12,99.50,,yes\n2097-11-01, 10 ,120,2,\n"); err != nil {
@@ -66,7 +66,8 @@ func TestImportNights(t *testing.T) {
 		t.Errorf("the second night is %+v", second)
 	}
 	// What only the database can tell is refused whole.
-	wantError(t, write("night,rate\n2097-11-02,70\n2097-11-03,70\n"), "lines 2 to 3", "2097-11-03", "nothing was stored")
+	wantError(t, write("night,rate\n2097-11-02,70\n2097-11-03,70\n"), "nights.csv: lines 2 to 3: ", "2097-11-03", "nothing was stored")
+	wantError(t, write("night,rate\n2097-11-03,70\n"), "nights.csv: line 2: ", "nothing was stored")
 	calendar, err = a.inventory.Calendar(t.Context(), owner, property, []inventory.RoomTypeID{room}, date(2097, 11, 2), date(2097, 11, 2))
 	if err != nil || calendar.Nights[0].Price.Minor != 50_00 {
 		t.Errorf("after a refused file the night is %+v, %v", calendar.Nights, err)
@@ -94,7 +95,7 @@ func TestImportNightsInParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := a.importNights(t.Context(), owner, room, parsed)
+	set, err := a.importNights(t.Context(), owner, room, "nights.csv", parsed)
 	wantError(t, err, "lines 733 to 734", "lines 2 to 732 were stored before")
 	if set.Nights != inventory.MaxNightsPerEdit {
 		t.Errorf("%d nights were written before the part that failed", set.Nights)
@@ -157,4 +158,15 @@ func TestDecimalsFollowTheCurrency(t *testing.T) {
 
 func date(year, month, day int) civil.Date {
 	return civil.Date{Year: year, Month: time.Month(month), Day: day}
+}
+
+func TestPrintNightsCounts(t *testing.T) {
+	t.Parallel()
+	for nights, want := range map[int]string{1: "1 night was written.\n", 2: "2 nights were written.\n"} {
+		var printed strings.Builder
+		printNights(&printed, inventory.NightsSet{Nights: nights})
+		if printed.String() != want {
+			t.Errorf("%d nights print %q", nights, printed.String())
+		}
+	}
 }

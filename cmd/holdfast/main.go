@@ -10,6 +10,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"syscall"
 	_ "time/tzdata" // time zones must not depend on what the machine has installed
 
@@ -20,14 +22,14 @@ import (
 
 // cli is the command line. Environment variables stand beside the flags they set.
 type cli struct {
-	DatabaseURL string `name:"database-url" env:"HOLDFAST_DATABASE_URL" help:"A postgres:// URL of CockroachDB or PostgreSQL. Without it an engine is found or started in --data-dir."`
-	DataDir     string `name:"data-dir" env:"HOLDFAST_DATA_DIR" default:".holdfast" help:"Where the engine that Holdfast starts keeps its data."`
+	DatabaseURL string `name:"database-url" env:"HOLDFAST_DATABASE_URL" help:"A postgres:// URL of CockroachDB or PostgreSQL. serve, work and regions need it. Without it dev and migrate find or start an engine in --data-dir, audit, import and key use the one whose data is there, and demo and bench start one that is thrown away."`
+	DataDir     string `name:"data-dir" env:"HOLDFAST_DATA_DIR" default:".holdfast" help:"Where the engine that Holdfast starts keeps its data, and dev its keys; not used with serve, work, regions, demo and bench."`
 	LogLevel    string `name:"log-level" env:"HOLDFAST_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"The least severe log entry to write: debug, info, warn or error."`
 
 	Dev     devCommand     `cmd:"" help:"Start everything for development: engine, sample data, API with explorer, workers, sandbox payment provider."`
 	Serve   serveCommand   `cmd:"" help:"Serve the API."`
 	Work    workCommand    `cmd:"" help:"Run the background workers."`
-	Migrate migrateCommand `cmd:"" help:"Bring the database schema up or down."`
+	Migrate migrateCommand `cmd:"" help:"Bring the database schema up to date, or up or down to a version."`
 	Regions regionsCommand `cmd:"" help:"Place the rows of each region on a multi-region CockroachDB."`
 	Key     keyCommand     `cmd:"" help:"Make API keys."`
 	Import  importCommand  `cmd:"" help:"Import seating plans, hotel nights and booking histories."`
@@ -66,12 +68,14 @@ func run(ctx context.Context, args []string) int {
 	return 0
 }
 
-// explain is an error for a person at a terminal.
+// explain is an error for a person at a terminal. The driver tells each way in which it tried to
+// connect, with and without TLS, which are often the same words.
 func explain(err error) string {
+	text := strings.Join(slices.Compact(strings.Split(err.Error(), "\n")), "\n")
 	if fault.KindOf(err) == fault.KindUnavailable {
-		return err.Error() + " (is the database running?)"
+		return text + " (is the database running?)"
 	}
-	return err.Error()
+	return text
 }
 
 func (c *cli) logger() *slog.Logger {

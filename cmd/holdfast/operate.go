@@ -5,30 +5,47 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 	"text/tabwriter"
 
 	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/ids"
 	"github.com/holdfast/holdfast/jobs"
 	"github.com/holdfast/holdfast/schema"
 	"github.com/holdfast/holdfast/tenants"
 )
 
+// migrateUp is the latest version, whatever its number.
+const migrateUp = "up"
+
 type migrateCommand struct {
-	To string `arg:"" optional:"" default:"up" help:"\"up\" for the latest version, or a version number; 0 empties the database."`
+	To  string `arg:"" optional:"" default:"up" help:"\"up\", the default, for the latest version, or a version number. A lower one than the database has drops the tables of the later ones; 0 drops all but those of the job queue, and needs --yes."`
+	Yes bool   `help:"Do drop every table, without asking back."`
 }
 
 // Run migrates the configured database, or that of --data-dir.
 func (c *migrateCommand) Run(ctx context.Context, root *cli) (err error) {
+	version := 0
+	if c.To != migrateUp {
+		if version, err = strconv.Atoi(c.To); err != nil || version < 0 {
+			return fmt.Errorf("migrate: expected \"up\" or a version number, got %q", c.To)
+		}
+		if root.DatabaseURL == "" {
+			if err := requireData(root.DataDir); err != nil {
+				return err
+			}
+		}
+	}
 	logger := root.logger()
 	s, err := openStore(ctx, root.DatabaseURL, root.DataDir, os.Stderr, logger)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	if c.To == "up" {
+	if c.To == migrateUp {
 		if err := s.migrate(ctx, logger); err != nil {
 			return err
 		}
@@ -39,15 +56,29 @@ func (c *migrateCommand) Run(ctx context.Context, root *cli) (err error) {
 		fmt.Printf("The schema is version %d on %s.\n", latest, s.db.Version())
 		return nil
 	}
-	version, err := strconv.Atoi(c.To)
-	if err != nil || version < 0 {
-		return fmt.Errorf("migrate: expected \"up\" or a version number, got %q", c.To)
+	if version == 0 && !c.Yes {
+		return s.refuseToEmpty(ctx)
 	}
 	if err := schema.MigrateTo(ctx, s.db, logger, version); err != nil {
 		return err
 	}
 	fmt.Printf("The schema is version %d on %s.\n", version, s.db.Version())
+	if version == 0 {
+		return nil
+	}
 	return jobs.Migrate(ctx, s.db)
+}
+
+// refuseToEmpty is an error that says what an emptied database loses.
+func (s *store) refuseToEmpty(ctx context.Context) error {
+	var tables int64
+	var name string
+	const ours = `SELECT current_database(), count(*) FROM information_schema.tables
+		WHERE table_schema = current_schema() AND table_type = 'BASE TABLE' AND table_name NOT LIKE 'river%' AND table_name NOT LIKE 'schema%'`
+	if err := s.db.Pool().QueryRow(ctx, ours).Scan(&name, &tables); err != nil {
+		return db.Classify(fmt.Errorf("count the tables: %w", err))
+	}
+	return fmt.Errorf("migrate 0 would drop %s of the database %q on %s, with everything in them; nothing was changed: say --yes to do it", count(tables, "table"), name, s.db.Version())
 }
 
 type keyCommand struct {
@@ -98,7 +129,7 @@ func (c *auditCommand) Run(ctx context.Context, root *cli) error {
 				return fmt.Errorf("print the report: %w", err)
 			}
 		} else {
-			printAudit(report)
+			printAudit(os.Stdout, report)
 		}
 		if !report.OK {
 			return errAudit
@@ -107,18 +138,41 @@ func (c *auditCommand) Run(ctx context.Context, root *cli) error {
 	})
 }
 
-func printAudit(report bookings.AuditReport) {
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+func printAudit(out io.Writer, report bookings.AuditReport) {
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	failed := int64(0)
 	for _, check := range report.Checks {
-		verdict := "ok"
-		if !check.OK {
-			verdict = fmt.Sprintf("%d violations", check.Violations)
-		}
-		fmt.Fprintf(table, "%s\t%s\n", check.Name, verdict)
+		fmt.Fprintf(table, "%s\t%s\n", check.Name, auditVerdict(check))
 		for _, example := range check.Examples {
 			fmt.Fprintf(table, "  %s\t\n", example)
+		}
+		if !check.OK {
+			failed++
 		}
 	}
 	// The terminal may be gone; the exit status says the same.
 	_ = table.Flush()
+	verdict := "every check is ok"
+	if failed > 0 {
+		verdict = count(failed, "check") + " found violations"
+	}
+	counted := report.Counted
+	fmt.Fprintf(out, "\nLooked at %s, %s, %s and %s: %s.\n", count(counted.Tenants, "tenant"), count(counted.Holds, "hold"),
+		count(counted.Bookings, "booking"), count(counted.Payments, "payment"), verdict)
+}
+
+// auditVerdict is a check's result in a table.
+func auditVerdict(check bookings.AuditCheck) string {
+	if check.OK {
+		return "ok"
+	}
+	return count(check.Violations, "violation")
+}
+
+// count is a number of things whose plural ends in s.
+func count(n int64, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }

@@ -46,10 +46,11 @@ func TestRequestsSayUnavailableWhileTheDatabaseIsDown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	web, err := listen(ctx, "127.0.0.1:0", handler)
+	listener, err := bind(ctx, "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	web := serveOn(listener, handler)
 	t.Cleanup(func() { _ = web.close(ctx) })
 
 	const query = `{"query":"{ tenants(first: 1) { nodes { id } } }"}`

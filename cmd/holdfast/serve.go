@@ -51,16 +51,17 @@ func (c *serveCommand) Run(ctx context.Context, root *cli) error {
 		if err != nil {
 			return err
 		}
+		listener, err := bind(ctx, c.Listen)
+		if err != nil {
+			return err
+		}
 		var workers *jobs.Workers
 		if c.Workers {
 			if workers, err = a.startWorkers(ctx); err != nil {
-				return err
+				return errors.Join(err, listener.Close())
 			}
 		}
-		s, err := listen(ctx, c.Listen, handler)
-		if err != nil {
-			return errors.Join(err, stopWorkers(ctx, workers))
-		}
+		s := serveOn(listener, handler)
 		a.logger.InfoContext(ctx, "serving", "url", s.url, "engine", a.store.db.Version())
 		select {
 		case <-ctx.Done():

@@ -326,8 +326,12 @@ func postgresSettings(port int, throwaway bool) map[string]string {
 		"max_connections":                "200",
 		"max_locks_per_transaction":      "256",
 		"max_pred_locks_per_transaction": "256",
-		"shared_buffers":                 "256MB",
-		"jit":                            "off",
+		// By default three rows read from one page lock the page, and then every writer of its other
+		// rows conflicts: three seats side by side would.
+		"max_pred_locks_per_page":     "100",
+		"max_pred_locks_per_relation": "10000",
+		"shared_buffers":              "256MB",
+		"jit":                         "off",
 		// A fresh database is filled in seconds and asked at once: a planner that knows nothing of its
 		// tables for a minute, as by default, would walk whole shows for a few seats.
 		"autovacuum_naptime":              "1s",

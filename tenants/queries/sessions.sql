@@ -9,3 +9,9 @@ ON CONFLICT (tenant_id, region, id) DO NOTHING;
 SELECT channel_id, secret_hash, expires_at, clock_timestamp()::timestamptz AS asked_at
 FROM guest_sessions
 WHERE tenant_id = @tenant_id::uuid AND region = @region AND id = @id::uuid;
+
+-- name: RegionFind :one
+-- Whether the tenant sells in a region: its home, or where it has a hotel or a venue.
+SELECT (EXISTS (SELECT 1 FROM tenants t WHERE t.id = @tenant_id AND t.home_region = @region::text)
+    OR EXISTS (SELECT 1 FROM properties p WHERE p.tenant_id = @tenant_id AND p.region = @region::text)
+    OR EXISTS (SELECT 1 FROM venues v WHERE v.tenant_id = @tenant_id AND v.region = @region::text))::boolean AS sells;

@@ -116,8 +116,15 @@ const auditCapturedPayments = `-- name: AuditCapturedPayments :many
 SELECT a.tenant_id, a.region, a.id
 FROM payment_attempts a
 LEFT JOIN bookings b ON b.tenant_id = a.tenant_id AND b.region = a.region AND b.hold_id = a.hold_id
+LEFT JOIN (
+    SELECT bl.tenant_id, bl.region, bl.booking_id, sum(bl.amount_minor)::bigint AS amount_minor
+    FROM booking_lines bl
+    WHERE bl.state <> 'CANCELLED'
+    GROUP BY bl.tenant_id, bl.region, bl.booking_id) AS standing
+    ON standing.tenant_id = b.tenant_id AND standing.region = b.region AND standing.booking_id = b.id
 WHERE a.state = 'SUCCEEDED' AND ($1::boolean OR a.tenant_id = $2::uuid)
-    AND ((a.disposition = 'APPLIED' AND b.id IS NULL) OR (a.disposition = 'ORPHANED' AND a.refunded_minor <> a.captured_minor))
+    AND ((a.disposition = 'APPLIED' AND (b.id IS NULL OR a.captured_minor - a.refunded_minor <> COALESCE(standing.amount_minor, 0)))
+        OR (a.disposition = 'ORPHANED' AND a.refunded_minor <> a.captured_minor))
 `
 
 type AuditCapturedPaymentsParams struct {
@@ -131,7 +138,8 @@ type AuditCapturedPaymentsRow struct {
 	ID       uuid.UUID
 }
 
-// A captured payment that bought no booking and is not being refunded whole.
+// A captured payment that bought no booking and is not being refunded whole; or one that keeps more,
+// or less, than the lines of its booking that still stand.
 func (q *Queries) AuditCapturedPayments(ctx context.Context, arg AuditCapturedPaymentsParams) ([]AuditCapturedPaymentsRow, error) {
 	rows, err := q.db.Query(ctx, auditCapturedPayments, arg.EveryTenant, arg.TenantID)
 	if err != nil {
@@ -205,6 +213,39 @@ func (q *Queries) AuditCeilings(ctx context.Context, arg AuditCeilingsParams) ([
 		return nil, err
 	}
 	return items, nil
+}
+
+const auditCounts = `-- name: AuditCounts :one
+SELECT
+    (SELECT count(*) FROM tenants t WHERE $1::boolean OR t.id = $2::uuid) AS tenants,
+    (SELECT count(*) FROM holds h WHERE $1::boolean OR h.tenant_id = $2::uuid) AS holds,
+    (SELECT count(*) FROM bookings b WHERE $1::boolean OR b.tenant_id = $2::uuid) AS bookings,
+    (SELECT count(*) FROM payment_attempts a WHERE $1::boolean OR a.tenant_id = $2::uuid) AS payments
+`
+
+type AuditCountsParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+}
+
+type AuditCountsRow struct {
+	Tenants  int64
+	Holds    int64
+	Bookings int64
+	Payments int64
+}
+
+// How much an audit has looked at.
+func (q *Queries) AuditCounts(ctx context.Context, arg AuditCountsParams) (AuditCountsRow, error) {
+	row := q.db.QueryRow(ctx, auditCounts, arg.EveryTenant, arg.TenantID)
+	var i AuditCountsRow
+	err := row.Scan(
+		&i.Tenants,
+		&i.Holds,
+		&i.Bookings,
+		&i.Payments,
+	)
+	return i, err
 }
 
 const auditHoldsOwnSeats = `-- name: AuditHoldsOwnSeats :many

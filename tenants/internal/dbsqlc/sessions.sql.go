@@ -12,6 +12,25 @@ import (
 	"github.com/google/uuid"
 )
 
+const regionFind = `-- name: RegionFind :one
+SELECT (EXISTS (SELECT 1 FROM tenants t WHERE t.id = $1 AND t.home_region = $2::text)
+    OR EXISTS (SELECT 1 FROM properties p WHERE p.tenant_id = $1 AND p.region = $2::text)
+    OR EXISTS (SELECT 1 FROM venues v WHERE v.tenant_id = $1 AND v.region = $2::text))::boolean AS sells
+`
+
+type RegionFindParams struct {
+	TenantID uuid.UUID
+	Region   string
+}
+
+// Whether the tenant sells in a region: its home, or where it has a hotel or a venue.
+func (q *Queries) RegionFind(ctx context.Context, arg RegionFindParams) (bool, error) {
+	row := q.db.QueryRow(ctx, regionFind, arg.TenantID, arg.Region)
+	var sells bool
+	err := row.Scan(&sells)
+	return sells, err
+}
+
 const sessionFind = `-- name: SessionFind :one
 SELECT channel_id, secret_hash, expires_at, clock_timestamp()::timestamptz AS asked_at
 FROM guest_sessions
