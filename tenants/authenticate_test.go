@@ -262,7 +262,7 @@ func TestExpiry(t *testing.T) {
 	h := newHouse(t, service)
 	widget := h.key(t, tenants.KeyTypePublishable, h.shop.ID).Secret
 
-	keyEnd := databaseNow(t).Add(time.Second)
+	keyEnd := databaseNow(t).Add(3 * time.Second)
 	created, err := service.CreateKey(t.Context(), h.owner, "short", tenants.NewKey{
 		Type: tenants.KeyTypeAdmin, Mode: tenants.ModeLive, Name: "Short", ExpiresAt: keyEnd,
 	})
