@@ -28,6 +28,11 @@ const (
 	// maxPriceLevels and maxPools bound a show's structure.
 	maxPriceLevels = 50
 	maxPools       = 50
+	// longestQueue is how many claims may wait for their turn at one pool in a process; at a thousand
+	// claims a second the last of them waits two seconds.
+	longestQueue = 2000
+	// maxKnownPools bounds the pools whose number of counters is remembered.
+	maxKnownPools = 10_000
 	// maxShards bounds how finely a pool's counter is split.
 	maxShards = 256
 	// MaxNightsPerEdit bounds the nights that one edit of a room type or house may name.

@@ -57,8 +57,13 @@ func (s *Service) PlaceHold(ctx context.Context, actor tenants.Actor, input Plac
 	if err != nil {
 		return Hold{}, err
 	}
+	leave, err := s.turns.enter(ctx, c.pools)
+	if err != nil {
+		return Hold{}, err
+	}
+	defer leave()
 	p := placing{
-		actor: actor, buyer: buyer, claim: c, at: placeOf(actor.Tenant, c.region), hold: uuid.New(),
+		turns: s.turns, actor: actor, buyer: buyer, claim: c, at: placeOf(actor.Tenant, c.region), hold: uuid.New(),
 		fingerprint: fingerprint, requestKey: input.RequestKey,
 	}
 	for range maxRounds {
@@ -89,6 +94,7 @@ func Busy() *Refusal {
 // placing is one PlaceHold under way. Its fields do not change within a transaction, which may run
 // several times.
 type placing struct {
+	turns       *turns
 	actor       tenants.Actor
 	buyer       tenants.Buyer
 	claim       claim
@@ -114,6 +120,9 @@ func (p placing) run(ctx context.Context, tx pgx.Tx) (Hold, error) {
 	f, err := factsOf(ctx, tx, p.at, p.claim)
 	if err != nil {
 		return Hold{}, err
+	}
+	for id, pool := range f.pools {
+		p.turns.learn(id, pool.shards)
 	}
 	refused, err := p.claim.judgeRules(p.actor, f)
 	if err != nil {

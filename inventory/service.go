@@ -19,11 +19,12 @@ type Authorizer interface {
 type Service struct {
 	db         *db.DB
 	authorizer Authorizer
+	turns      *turns
 }
 
 // NewService needs a migrated database.
 func NewService(d *db.DB, authorizer Authorizer) *Service {
-	return &Service{db: d, authorizer: authorizer}
+	return &Service{db: d, authorizer: authorizer, turns: newTurns(longestQueue)}
 }
 
 // Hold reads a hold for its buyer, for the partner whose channel sold it, or for the tenant's
