@@ -884,7 +884,7 @@ enum RefusalCode {
   SOLD_OUT
   "The seat is held or booked by somebody else."
   HELD_BY_OTHER
-  "A live hold of the same buyer has the unit; the line names it."
+  "A live or confirmed hold of the same buyer has the unit; the line names it."
   HELD_BY_YOU
   "The seat belongs to another channel's block."
   IN_OTHER_BLOCK

@@ -2182,7 +2182,7 @@ const (
 	RefusalCodeSoldOut RefusalCode = "SOLD_OUT"
 	// The seat is held or booked by somebody else.
 	RefusalCodeHeldByOther RefusalCode = "HELD_BY_OTHER"
-	// A live hold of the same buyer has the unit; the line names it.
+	// A live or confirmed hold of the same buyer has the unit; the line names it.
 	RefusalCodeHeldByYou RefusalCode = "HELD_BY_YOU"
 	// The seat belongs to another channel's block.
 	RefusalCodeInOtherBlock RefusalCode = "IN_OTHER_BLOCK"
