@@ -67,8 +67,14 @@ func (c *Claim) Note(line string) error {
 	return nil
 }
 
-// Release lets another process take the file.
-func (c *Claim) Release() { c.lock.release() }
+// Release lets another process take the file at once. A claim is no child's: a
+// process that is just being started has inherited the file until it becomes the
+// program it shall run, and must not hold it for that moment.
+func (c *Claim) Release() {
+	// Closing releases as well, once such children are through.
+	_ = unlockFile(c.lock.file)
+	c.lock.release()
+}
 
 // HasData tells whether an engine has ever been started on a data directory.
 func HasData(dir string) (bool, error) {

@@ -9,6 +9,9 @@ import (
 	"syscall"
 )
 
+// unlockFile gives the lock up for everybody who has inherited it.
+func unlockFile(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_UN) }
+
 // lockFile locks an open file for this open file description, without waiting.
 // A child that inherits the description shares the lock.
 func lockFile(f *os.File) (bool, error) {

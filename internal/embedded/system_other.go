@@ -35,3 +35,5 @@ func killGroup(int) error { return errors.ErrUnsupported }
 func signalProcess(int, syscall.Signal) error { return errors.ErrUnsupported }
 
 func lockFile(*os.File) (bool, error) { return false, errUnsupported }
+
+func unlockFile(*os.File) error { return errUnsupported }
