@@ -26,8 +26,20 @@ import (
 //
 // No card data passes here, only the provider's tokens and fingerprints.
 type Gateway interface {
-	// Charge takes money, once per key.
+	// Charge takes money, or with CaptureManual reserves it, once per key.
 	Charge(ctx context.Context, request ChargeRequest) (Outcome, error)
+	// Capture takes the money that Charge reserved under this key, once. What was captured before is
+	// APPROVED again. A reservation that is gone is DECLINED, and ErrRejected says that there is
+	// nothing to capture.
+	Capture(ctx context.Context, account, key string) (Outcome, error)
+	// Cancel asks the provider to see to it that no money is taken under this key from now on: it ends
+	// a reservation, a charge that waits for the buyer, and the hosted page that belongs to it.
+	// DECLINED says that it is so, APPROVED that the money was taken before. NOT_FOUND is as with
+	// LookUp: an earlier request may still be on its way. It never refunds.
+	Cancel(ctx context.Context, account, key string) (Outcome, error)
+	// Fingerprint names the instrument behind a method token, equal for all tokens of one card, or is
+	// "" when the provider tells none before a charge. It moves nothing.
+	Fingerprint(ctx context.Context, account, methodToken string) (string, error)
 	// LookUp asks what became of the charge with this idempotency key. NOT_FOUND says that the
 	// provider has not seen the key, which is no proof after a submission: the request may still be
 	// on its way. The driver then submits again under the same key. LookUp never returns
@@ -85,10 +97,34 @@ type ChargeRequest struct {
 	// Amount is positive, in minor units as ISO 4217 counts them; an adapter translates where its
 	// provider counts differently.
 	Amount money.Amount
-	// MethodToken is the provider's name for the instrument.
+	// MethodToken is the provider's name for the instrument. It is empty with Hosted.
 	MethodToken string
+	// Capture says whether the money is taken at once. The zero value is CaptureAutomatic.
+	Capture CaptureMode
+	// Hosted asks for a page of the provider on which the buyer pays; nil charges MethodToken.
+	Hosted *HostedPage
 	// Description may be shown to the buyer by the provider. It holds no personal data.
 	Description string
+}
+
+// CaptureMode says when a charge takes its money.
+type CaptureMode string
+
+// The ways to capture. The zero value is CaptureAutomatic.
+const (
+	// CaptureAutomatic takes the money with the charge.
+	CaptureAutomatic CaptureMode = ""
+	// CaptureManual only reserves it: Capture takes it, Cancel lets it go.
+	CaptureManual CaptureMode = "MANUAL"
+)
+
+// HostedPage is where the buyer goes on after having paid, or not, on the provider's page.
+type HostedPage struct {
+	// ReturnURL is where the provider sends the buyer back to.
+	ReturnURL string
+	// ExpiresAt is when the hold's payment window ends. The page must not take money after it; where
+	// a provider's shortest lifetime is longer, Cancel ends the page.
+	ExpiresAt time.Time
 }
 
 // OutcomeState says what is known about a charge. The zero value is UNKNOWN, so that a forgotten
@@ -106,13 +142,19 @@ const (
 	// OutcomeStatePending is the provider's word that it has not decided yet. Ask again, or wait
 	// for its event.
 	OutcomeStatePending
-	// OutcomeStateNotFound answers only a lookup: the provider does not know the key, so far.
+	// OutcomeStateNotFound answers a lookup or a cancellation: the provider does not know the key, so
+	// far.
 	OutcomeStateNotFound
+	// OutcomeStateAuthorized is a reservation (CaptureManual): the money is set aside and not yet
+	// taken. Capture or Cancel it.
+	OutcomeStateAuthorized
 )
 
 // String is the name used in logs.
 func (s OutcomeState) String() string {
 	switch s {
+	case OutcomeStateAuthorized:
+		return "AUTHORIZED"
 	case OutcomeStateApproved:
 		return "APPROVED"
 	case OutcomeStateDeclined:
@@ -148,6 +190,8 @@ type Outcome struct {
 	// InstrumentFingerprint is equal for two charges of one instrument, and empty when the provider
 	// tells none.
 	InstrumentFingerprint string
+	// RedirectURL is where the buyer has to go to pay or to confirm, when State is PENDING.
+	RedirectURL string
 }
 
 // RefundRequest gives money back to the instrument it came from.
@@ -231,6 +275,13 @@ const (
 	EventTypeChargeDeclined  EventType = "charge.declined"
 	EventTypeRefundSucceeded EventType = "refund.succeeded"
 	EventTypeRefundFailed    EventType = "refund.failed"
+	// EventTypeChargeAuthorized: the money of a CaptureManual charge is reserved.
+	EventTypeChargeAuthorized EventType = "charge.authorized"
+	// The provider's steps of a dispute (chargeback). A dispute moves money, not the seat: it is
+	// recorded, and changes no booking.
+	EventTypeDisputeOpened EventType = "dispute.opened"
+	EventTypeDisputeWon    EventType = "dispute.won"
+	EventTypeDisputeLost   EventType = "dispute.lost"
 	// EventTypeOther is recorded and otherwise ignored.
 	EventTypeOther EventType = "other"
 )
@@ -252,6 +303,8 @@ type Event struct {
 	ChargeID string
 	// RefundID is set on events about refunds.
 	RefundID string
+	// DisputeID is set on events about disputes.
+	DisputeID string
 	// Amount is what was captured or given back, or would have been.
 	Amount money.Amount
 	// DeclineCode is the provider's reason for a declined charge or failed refund.

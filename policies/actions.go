@@ -62,6 +62,16 @@ const (
 	ActionRefundCreate Action = "refund.create"
 	ActionAuditRun     Action = "audit.run"
 	ActionEventRead    Action = "event.read"
+
+	ActionPaymentReview    Action = "payment.review"
+	ActionEventReplay      Action = "event.replay"
+	ActionEndpointRead     Action = "endpoint.read"
+	ActionEndpointManage   Action = "endpoint.manage"
+	ActionCancellationRead Action = "cancellation.read"
+	ActionCancellationSet  Action = "cancellation.set"
+	ActionPresaleRead      Action = "presale.read"
+	ActionPresaleSet       Action = "presale.set"
+	ActionJobInspect       Action = "job.inspect"
 )
 
 // Meaning says what an action lets somebody do, for people who set roles.
@@ -119,6 +129,15 @@ func Meanings() []Meaning {
 		{ActionRefundCreate, "Give money back outside a cancellation"},
 		{ActionAuditRun, "Check that stock, bookings and money agree"},
 		{ActionEventRead, "Follow what happens to bookings"},
+		{ActionPaymentReview, "See every payment that is not settled, every repair, and each step of a payment"},
+		{ActionEventReplay, "Have events sent to an endpoint again"},
+		{ActionEndpointRead, "See the endpoints that are told of events, without their secrets"},
+		{ActionEndpointManage, "Add, change, test and remove endpoints that are told of events"},
+		{ActionCancellationRead, "See what a cancellation costs"},
+		{ActionCancellationSet, "Set what a cancellation costs, and the tax that prices include"},
+		{ActionPresaleRead, "See presale codes and their uses"},
+		{ActionPresaleSet, "Add and end presale codes"},
+		{ActionJobInspect, "See and steer background jobs"},
 	}
 }
 

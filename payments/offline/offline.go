@@ -40,6 +40,19 @@ func (Gateway) Charge(_ context.Context, request payments.ChargeRequest) (paymen
 	}, nil
 }
 
+// Capture is always payments.ErrRejected: nothing is ever reserved offline.
+func (Gateway) Capture(context.Context, string, string) (payments.Outcome, error) {
+	return payments.Outcome{}, fmt.Errorf("%w: the offline provider reserves no money", payments.ErrRejected)
+}
+
+// Cancel answers DECLINED: nobody will take the money any more.
+func (Gateway) Cancel(_ context.Context, account, _ string) (payments.Outcome, error) {
+	return payments.Outcome{State: payments.OutcomeStateDeclined, Account: account, DeclineCode: "cancelled"}, nil
+}
+
+// Fingerprint is empty: no instrument is known.
+func (Gateway) Fingerprint(context.Context, string, string) (string, error) { return "", nil }
+
 // LookUp answers NOT_FOUND: submit again under the same key.
 func (Gateway) LookUp(_ context.Context, account, _ string) (payments.Outcome, error) {
 	return payments.Outcome{State: payments.OutcomeStateNotFound, Account: account}, nil
