@@ -2,7 +2,6 @@ package stripe_test
 
 import (
 	"net/http"
-	"net/url"
 	"testing"
 	"time"
 
@@ -166,5 +165,3 @@ func TestContract(t *testing.T) {
 		}
 	})
 }
-
-var _ = url.Values{}
