@@ -264,7 +264,7 @@ func nothingToCapture(s *suite) {
 	}
 }
 
-func (s *suite) openPage() payments.Outcome {
+func (s *suite) openPage() {
 	s.Helper()
 	if s.PayPage == nil {
 		s.Skip("the provider has no pages")
@@ -275,7 +275,6 @@ func (s *suite) openPage() payments.Outcome {
 	if outcome.RedirectURL == "" {
 		s.Fatal("the page has no address")
 	}
-	return outcome
 }
 
 func (s *suite) pageRequest() payments.ChargeRequest {

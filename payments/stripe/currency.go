@@ -58,7 +58,7 @@ func toStripe(amount money.Amount) (minor int64, currency string, err error) {
 	}
 	minor, err = rescale(amount.Minor, amount.Currency.Decimals(), unit.decimals)
 	if err != nil || minor%unit.step != 0 {
-		return 0, "", fmt.Errorf("Stripe cannot take exactly %s; prices in %s must be multiples of %s",
+		return 0, "", fmt.Errorf("exactly %s cannot be charged through Stripe; prices in %s must be multiples of %s",
 			amount, amount.Currency, smallest(amount.Currency, unit))
 	}
 	return minor, strings.ToLower(string(amount.Currency)), nil

@@ -48,8 +48,8 @@ func TestAmountsThatStripeCannotTake(t *testing.T) {
 		amount money.Amount
 		want   string
 	}{
-		{money.Amount{Minor: 5124, Currency: "KWD"}, "Stripe cannot take exactly 5.124 KWD; prices in KWD must be multiples of 0.010 KWD"},
-		{money.Amount{Minor: 1250, Currency: "MGA"}, "Stripe cannot take exactly 12.50 MGA; prices in MGA must be multiples of 1.00 MGA"},
+		{money.Amount{Minor: 5124, Currency: "KWD"}, "exactly 5.124 KWD cannot be charged through Stripe; prices in KWD must be multiples of 0.010 KWD"},
+		{money.Amount{Minor: 1250, Currency: "MGA"}, "exactly 12.50 MGA cannot be charged through Stripe; prices in MGA must be multiples of 1.00 MGA"},
 		{money.Amount{Minor: 1, Currency: "IQD"}, `the currency "IQD" is none that Stripe takes`},
 		{money.Amount{Minor: 1, Currency: "CLF"}, `the currency "CLF" is none that Stripe takes`},
 		{money.Amount{Minor: 0, Currency: "EUR"}, "expected an amount of 1 to 1000000000000 minor units, got 0"},

@@ -140,13 +140,13 @@ func readIntentEvent(event payments.Event, message *stripego.Event) (payments.Ev
 	if event.Amount, err = amountOf(&intent); err != nil {
 		return payments.Event{}, err
 	}
-	want := payments.OutcomeStateUnknown
-	switch message.Type {
-	case stripego.EventTypePaymentIntentSucceeded:
+	var want payments.OutcomeState
+	switch string(message.Type) {
+	case string(stripego.EventTypePaymentIntentSucceeded):
 		event.Type, event.Amount, want = payments.EventTypeChargeSucceeded, outcome.Captured, payments.OutcomeStateApproved
-	case stripego.EventTypePaymentIntentCanceled:
+	case string(stripego.EventTypePaymentIntentCanceled):
 		event.Type, event.DeclineCode, want = payments.EventTypeChargeDeclined, outcome.DeclineCode, payments.OutcomeStateDeclined
-	case stripego.EventTypePaymentIntentAmountCapturableUpdated:
+	case string(stripego.EventTypePaymentIntentAmountCapturableUpdated):
 		// It is sent for every change of the reservation, its end included.
 		if outcome.State == payments.OutcomeStateAuthorized {
 			event.Type = payments.EventTypeChargeAuthorized
@@ -184,8 +184,8 @@ func readSessionEvent(event payments.Event, message *stripego.Event) (payments.E
 	if event.Amount, err = fromStripe(session.AmountTotal, string(session.Currency)); err != nil {
 		return payments.Event{}, err
 	}
-	switch message.Type {
-	case stripego.EventTypeCheckoutSessionCompleted, stripego.EventTypeCheckoutSessionAsyncPaymentSucceeded:
+	switch string(message.Type) {
+	case string(stripego.EventTypeCheckoutSessionCompleted), string(stripego.EventTypeCheckoutSessionAsyncPaymentSucceeded):
 		if session.Status != stripego.CheckoutSessionStatusComplete {
 			return payments.Event{}, fmt.Errorf("its Checkout Session is %s", word(string(session.Status)))
 		}
@@ -193,10 +193,10 @@ func readSessionEvent(event payments.Event, message *stripego.Event) (payments.E
 		if session.PaymentStatus == stripego.CheckoutSessionPaymentStatusPaid && event.ChargeID != "" {
 			event.Type = payments.EventTypeChargeSucceeded
 		}
-	case stripego.EventTypeCheckoutSessionAsyncPaymentFailed:
+	case string(stripego.EventTypeCheckoutSessionAsyncPaymentFailed):
 		// The page is complete and cannot be used again.
 		event.Type, event.DeclineCode = payments.EventTypeChargeDeclined, declinedWithoutReason
-	case stripego.EventTypeCheckoutSessionExpired:
+	case string(stripego.EventTypeCheckoutSessionExpired):
 		if session.Status != stripego.CheckoutSessionStatusExpired {
 			return payments.Event{}, fmt.Errorf("its Checkout Session is %s", word(string(session.Status)))
 		}
@@ -252,16 +252,18 @@ func readDisputeEvent(event payments.Event, message *stripego.Event) (payments.E
 	if event.Amount, err = fromStripe(dispute.Amount, string(dispute.Currency)); err != nil {
 		return payments.Event{}, err
 	}
-	switch message.Type {
-	case stripego.EventTypeChargeDisputeCreated:
+	switch string(message.Type) {
+	case string(stripego.EventTypeChargeDisputeCreated):
 		event.Type = payments.EventTypeDisputeOpened
-	case stripego.EventTypeChargeDisputeClosed:
+	case string(stripego.EventTypeChargeDisputeClosed):
 		switch dispute.Status {
 		case stripego.DisputeStatusWon, stripego.DisputeStatusWarningClosed:
 			// An inquiry that is closed has taken no money.
 			event.Type = payments.EventTypeDisputeWon
 		case stripego.DisputeStatusLost:
 			event.Type = payments.EventTypeDisputeLost
+		case stripego.DisputeStatusPrevented, stripego.DisputeStatusNeedsResponse, stripego.DisputeStatusUnderReview,
+			stripego.DisputeStatusWarningNeedsResponse, stripego.DisputeStatusWarningUnderReview:
 		}
 	}
 	return event, nil

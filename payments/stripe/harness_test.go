@@ -93,13 +93,12 @@ func (b *bench) lookUp(key string, want payments.OutcomeState) payments.Outcome 
 	return outcome
 }
 
-func (b *bench) cancel(key string, want payments.OutcomeState) payments.Outcome {
+func (b *bench) cancel(key string, want payments.OutcomeState) {
 	b.Helper()
 	outcome, err := b.gateway.Cancel(b.Context(), account, key)
 	if outcome.State != want || (err != nil) != (want == payments.OutcomeStateUnknown) {
 		b.Fatalf("cancel: got %s (%+v), %v, want %s", outcome.State, outcome, err, want)
 	}
-	return outcome
 }
 
 func (b *bench) refund(charge, key string, amount money.Amount, want payments.RefundState) payments.RefundOutcome {
