@@ -5,11 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/holdfast/holdfast/graph/explorer"
 	"github.com/holdfast/holdfast/jobs"
 	"github.com/holdfast/holdfast/payments"
 	"github.com/holdfast/holdfast/payments/sandbox"
+	"github.com/holdfast/holdfast/payments/stripe"
 )
 
 // providerFlags say which payment providers a process can reach.
@@ -17,19 +19,40 @@ type providerFlags struct {
 	SandboxURL            string `name:"sandbox-url" env:"HOLDFAST_SANDBOX_URL" help:"Address of a sandbox payment provider."`
 	SandboxSecret         string `name:"sandbox-secret" env:"HOLDFAST_SANDBOX_SECRET" help:"The sandbox provider's secret key."`
 	SandboxWebhookSecrets string `name:"sandbox-webhook-secrets" env:"HOLDFAST_SANDBOX_WEBHOOK_SECRETS" help:"Secrets accepted on the sandbox provider's webhooks, separated by commas."`
+
+	StripeSecretKey       string        `name:"stripe-secret-key" env:"HOLDFAST_STRIPE_SECRET_KEY" help:"A secret or restricted key of Stripe; with it, tenants can be paid through Stripe."`
+	StripeWebhookSecrets  string        `name:"stripe-webhook-secrets" env:"HOLDFAST_STRIPE_WEBHOOK_SECRETS" help:"Signing secrets accepted on Stripe's webhooks, separated by commas."`
+	StripePlatformAccount string        `name:"stripe-platform-account" env:"HOLDFAST_STRIPE_PLATFORM_ACCOUNT" help:"The Stripe account that the key itself belongs to, if tenants are paid into it."`
+	StripeReturnURL       string        `name:"stripe-return-url" env:"HOLDFAST_STRIPE_RETURN_URL" help:"Where buyers come back to after confirming a payment at their bank; without it such payments are declined."`
+	StripeTimeout         time.Duration `name:"stripe-timeout" env:"HOLDFAST_STRIPE_TIMEOUT" help:"Bound on one request to Stripe. Default 20s."`
+	StripeURL             string        `name:"stripe-url" env:"HOLDFAST_STRIPE_URL" help:"Address of Stripe's API, for tests against a double."`
 }
 
+// gateways are the adapters of the configured providers. No error repeats a secret.
 func (p providerFlags) gateways() (map[string]payments.Gateway, error) {
-	if p.SandboxURL == "" {
-		return nil, nil
+	all := map[string]payments.Gateway{}
+	if p.SandboxURL != "" {
+		gateway, err := sandbox.NewGateway(sandbox.GatewayConfig{
+			BaseURL: p.SandboxURL, SecretKey: p.SandboxSecret, WebhookSecrets: strings.Split(p.SandboxWebhookSecrets, ","),
+		})
+		if err != nil {
+			return nil, fmt.Errorf("HOLDFAST_SANDBOX_URL, HOLDFAST_SANDBOX_SECRET, HOLDFAST_SANDBOX_WEBHOOK_SECRETS: %w", err)
+		}
+		all[sandbox.Name] = gateway
 	}
-	gateway, err := sandbox.NewGateway(sandbox.GatewayConfig{
-		BaseURL: p.SandboxURL, SecretKey: p.SandboxSecret, WebhookSecrets: strings.Split(p.SandboxWebhookSecrets, ","),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("HOLDFAST_SANDBOX_URL, HOLDFAST_SANDBOX_SECRET, HOLDFAST_SANDBOX_WEBHOOK_SECRETS: %w", err)
+	if p.StripeSecretKey != "" {
+		gateway, err := stripe.NewGateway(stripe.Config{
+			SecretKey: p.StripeSecretKey, WebhookSecrets: strings.Split(p.StripeWebhookSecrets, ","), PlatformAccount: p.StripePlatformAccount,
+			ReturnURL: p.StripeReturnURL, Timeout: p.StripeTimeout, BaseURL: p.StripeURL,
+		})
+		if err != nil {
+			return nil, fmt.Errorf("HOLDFAST_STRIPE_…: %w", err)
+		}
+		all[stripe.Name] = gateway
+	} else if p.StripeWebhookSecrets != "" || p.StripePlatformAccount != "" || p.StripeReturnURL != "" || p.StripeURL != "" {
+		return nil, errors.New("HOLDFAST_STRIPE_SECRET_KEY is not set, but other settings of Stripe are")
 	}
-	return map[string]payments.Gateway{sandbox.Name: gateway}, nil
+	return all, nil
 }
 
 type serveCommand struct {

@@ -3070,11 +3070,12 @@ input CreateTenantInput {
   """
   homeRegion: String!
   """
-  Who takes the money; by default "sandbox".
+  Who takes the money: "offline", "sandbox" or "stripe"; by default "sandbox".
   """
   paymentProvider: String
   """
-  The provider's account, 1 to 200 characters; by default the tenant's id.
+  The provider's account, 1 to 200 characters; by default the tenant's id. Stripe needs one of its own, such as
+  "acct_1A2b3C".
   """
   paymentAccount: String
 }
