@@ -18,6 +18,8 @@ type stock struct {
 	pools  []dbsqlc.PoolCountersLockRow
 	nights map[nightKey]dbsqlc.NightCountersLockRow
 	houses map[nightKey]dbsqlc.HouseCountersLockRow
+	// uses says what is left of presale codes.
+	uses map[uuid.UUID]int64
 }
 
 // anySeatTaken reports whether the clock matters for the seats.
@@ -66,6 +68,13 @@ func (p placing) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error
 	if err := p.lockCounters(ctx, tx, *f, given, nil); err != nil {
 		return stock{}, err
 	}
+	codes := reaping.codes
+	if code := f.presaleID(); code != nil {
+		codes = append(slices.Clone(codes), *code)
+	}
+	if _, err := lockPresale(ctx, tx, p.at, codes); err != nil {
+		return stock{}, err
+	}
 	if err := reaping.reap(ctx, tx, p.at); err != nil {
 		return stock{}, err
 	}
@@ -75,6 +84,9 @@ func (p placing) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error
 		return stock{}, err
 	}
 	if err := p.lockCounters(ctx, tx, *f, units{}, &s); err != nil {
+		return stock{}, err
+	}
+	if s.uses, err = lockPresale(ctx, tx, p.at, codes); err != nil {
 		return stock{}, err
 	}
 	return s, p.reopenPools(ctx, tx, *f, &s)
@@ -119,7 +131,7 @@ func (p placing) findDue(ctx context.Context, tx pgx.Tx, f facts) ([]uuid.UUID, 
 		}
 		due = append(due, owners...)
 	}
-	if len(p.claim.pools)+len(p.claim.rooms) > 0 {
+	if len(p.claim.pools)+len(p.claim.rooms) > 0 || f.presale != nil {
 		onCounters, err := p.dueOnCounters(ctx, tx, f, maxReap)
 		if err != nil {
 			return nil, err
@@ -153,6 +165,9 @@ func (p placing) dueOnCounters(ctx context.Context, tx pgx.Tx, f facts, limit in
 	params := dbsqlc.HoldsDueOnCountersParams{
 		TenantID: p.at.tenant, Region: string(p.at.region), Now: f.now, PoolIds: p.claim.pools, MaxHolds: limit,
 		PropertyIds: []uuid.UUID{}, FirstNight: civil.Date{Year: 9999, Month: 1, Day: 1}, LastNight: civil.Date{Year: 1, Month: 1, Day: 1},
+	}
+	if code := f.presaleID(); code != nil {
+		params.PresaleCodeID = *code
 	}
 	for _, line := range p.claim.lines {
 		if line.Stay == nil {
@@ -247,6 +262,9 @@ func (p placing) lockCounters(ctx context.Context, tx pgx.Tx, f facts, others un
 // judgeCounters says exactly which pools and nights have too little left, over the locked rows.
 func (p placing) judgeCounters(f facts, s stock) []RefusedLine {
 	var refused []RefusedLine
+	if code := f.presaleID(); code != nil && s.uses[*code] == 0 {
+		refused = append(refused, RefusedLine{Code: RefusalPresaleUsedUp})
+	}
 	house := map[nightKey]int64{}
 	for i, line := range p.claim.lines {
 		switch {

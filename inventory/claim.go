@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast/holdfast/internal/ids"
 	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/internal/request"
+	"github.com/holdfast/holdfast/tenants"
 )
 
 // PlaceHold asks for a whole set of units, or nothing.
@@ -21,6 +22,9 @@ type PlaceHold struct {
 	Lines      []LineRequest
 	// ExpectedTotal is the price that the buyer was shown; nil accepts the present one.
 	ExpectedTotal *money.Amount
+	// PresaleCode lets the buyer in before the sale of the hold's one show opens, and takes one of the
+	// code's uses; "" is none.
+	PresaleCode string `json:",omitempty"`
 }
 
 // LineRequest is one wish of the buyer. Exactly one field is set. All lines of a hold lie in one
@@ -62,10 +66,23 @@ type claim struct {
 	region        ids.Region
 	lines         []LineRequest
 	expectedTotal *money.Amount
+	// presaleCode is normal, "" for none.
+	presaleCode string
 	// shows, pools, rooms are the distinct ids named, sorted.
 	shows []uuid.UUID
 	pools []uuid.UUID
 	rooms []uuid.UUID
+}
+
+// turns are the queues in which the claim waits its turn: those of its pools, and that of its presale
+// code, whose one counter all its buyers want.
+func (c claim) turns(tenant tenants.TenantID) []uuid.UUID {
+	if c.presaleCode == "" {
+		return c.pools
+	}
+	queues := append(slices.Clone(c.pools), uuid.NewSHA1(tenant.UUID, []byte(c.presaleCode)))
+	slices.SortFunc(queues, compareUUID)
+	return queues
 }
 
 // Validate checks the form of a request: everything that can be said without the database.
@@ -84,7 +101,12 @@ func (p PlaceHold) claim() (claim, error) {
 	if p.ExpectedTotal != nil && (p.ExpectedTotal.Minor < 0 || p.ExpectedTotal.Minor > money.MaxMinor) {
 		return claim{}, fault.Invalid("expectedTotal.amountMinor", "expected 0 to %d, got %d", money.MaxMinor, p.ExpectedTotal.Minor)
 	}
-	c := claim{lines: p.Lines, expectedTotal: p.ExpectedTotal}
+	c := claim{lines: p.Lines, expectedTotal: p.ExpectedTotal, presaleCode: normalCode(p.PresaleCode)}
+	if p.PresaleCode != "" {
+		if err := checkCode("presaleCode", c.presaleCode); err != nil {
+			return claim{}, err
+		}
+	}
 	seen := seenUnits{seats: map[[2]uuid.UUID]string{}, pools: map[uuid.UUID]string{}, stays: map[uuid.UUID][]seenStay{}}
 	unitRows := 0
 	for i, line := range p.Lines {

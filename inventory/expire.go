@@ -20,6 +20,8 @@ type reaping struct {
 	now   time.Time
 	holds []uuid.UUID
 	lines []HoldLine
+	// codes are the presale codes whose uses the holds have.
+	codes []uuid.UUID
 }
 
 // lockDue locks holds in ascending id, reads the clock after the wait, and keeps those that are
@@ -39,6 +41,9 @@ func lockDue(ctx context.Context, tx pgx.Tx, at place, candidates []uuid.UUID) (
 	for _, row := range rows {
 		if HoldState(row.State).Live() && !r.now.Before(row.ClaimableAt) {
 			r.holds = append(r.holds, row.ID)
+			if row.PresaleCodeID != nil {
+				r.codes = append(r.codes, *row.PresaleCodeID)
+			}
 		}
 	}
 	if len(r.holds) == 0 {
@@ -70,7 +75,10 @@ func (r reaping) reap(ctx context.Context, tx pgx.Tx, at place) error {
 	if err := given.freeSeats(ctx, tx, at, string(seatStateHeld), r.holds); err != nil {
 		return err
 	}
-	return given.apply(ctx, tx, at, unhold())
+	if err := given.apply(ctx, tx, at, unhold()); err != nil {
+		return err
+	}
+	return moveUses(ctx, tx, at, r.codes, unhold())
 }
 
 // ExpireDue ends due holds of every tenant, at most limit of them, in small transactions, and says

@@ -24,9 +24,12 @@ type facts struct {
 	rooms map[uuid.UUID]roomFacts
 	// nights are the plans of each stay line, by line and date, from check-in to check-out inclusive.
 	nights map[int]map[civil.Date]dbsqlc.NightsForClaimRow
+	// presale is the code that the buyer named; nil when there is none, or none such.
+	presale *presaleFacts
 }
 
 type showFacts struct {
+	id    uuid.UUID
 	state ShowState
 	opens *time.Time
 	// shuts is the end of the sale: the one that was set, or the start of the show.
@@ -74,6 +77,9 @@ func factsOf(ctx context.Context, tx pgx.Tx, at place, c claim) (facts, error) {
 			return facts{}, err
 		}
 	}
+	if err := f.readPresale(ctx, tx, at, c); err != nil {
+		return facts{}, err
+	}
 	f.terms, err = termsOf(ctx, tx, at.tenant, f.scopes())
 	return f, err
 }
@@ -107,7 +113,7 @@ func (f *facts) readShows(ctx context.Context, tx pgx.Tx, at place, c claim) err
 			shuts = *row.SaleClosesAt
 		}
 		f.shows[row.ID] = showFacts{
-			state: ShowState(row.State), opens: row.SaleOpensAt, shuts: shuts,
+			id: row.ID, state: ShowState(row.State), opens: row.SaleOpensAt, shuts: shuts,
 			currency: money.Currency(row.Currency), levels: map[uuid.UUID]int64{},
 		}
 	}
@@ -161,6 +167,17 @@ func (f *facts) readRooms(ctx context.Context, tx pgx.Tx, at place, c claim) err
 		}
 	}
 	return nil
+}
+
+// unitsOf is the show of a line, and how many of its units the line wants; a stay has neither.
+func (f *facts) unitsOf(line LineRequest) (show uuid.UUID, units int64) {
+	switch {
+	case line.Seats != nil:
+		return line.Seats.Show.UUID, int64(len(line.Seats.Seats))
+	case line.Pool != nil:
+		return f.pools[line.Pool.Pool.UUID].show, line.Pool.Quantity
+	}
+	return uuid.Nil, 0
 }
 
 // onSale reports whether a night of a stay line has a plan and a rate.

@@ -25,6 +25,9 @@ func (c claim) judgeRules(actor tenants.Actor, f facts) ([]RefusedLine, error) {
 	if err := c.judgeCurrency(f); err != nil {
 		return nil, err
 	}
+	if err := c.judgePresale(f); err != nil {
+		return nil, err
+	}
 	var refused []RefusedLine
 	var seats, quantity int64
 	for i, line := range c.lines {
@@ -95,10 +98,10 @@ func (s showFacts) judgeSale(f facts) RefusalCode {
 	switch {
 	case s.state != ShowStateOnSale:
 		return RefusalSaleClosed
-	case s.opens != nil && f.now.Before(*s.opens):
-		return RefusalSaleNotOpen
 	case !f.now.Before(s.shuts):
 		return RefusalSaleClosed
+	case s.opens != nil && f.now.Before(*s.opens) && (f.presale == nil || f.presale.show != s.id || !f.presale.openAt(f.now)):
+		return RefusalSaleNotOpen
 	}
 	return ""
 }

@@ -33,6 +33,12 @@ const (
 	longestQueue = 2000
 	// maxKnownPools bounds the pools whose number of counters is remembered.
 	maxKnownPools = 10_000
+	// minCodeLength and maxCodeLength bound a presale code; shorter ones could be guessed.
+	minCodeLength = 4
+	maxCodeLength = 64
+	// maxCodesPerCall bounds the presale codes of one command, maxCodeUses the uses of each.
+	maxCodesPerCall = 1000
+	maxCodeUses     = 1_000_000
 	// maxShards bounds how finely a pool's counter is split.
 	maxShards = 256
 	// MaxNightsPerEdit bounds the nights that one edit of a room type or house may name.

@@ -53,11 +53,12 @@ func (s *Service) PlaceHold(ctx context.Context, actor tenants.Actor, input Plac
 	if err != nil {
 		return Hold{}, err
 	}
+	input.PresaleCode = c.presaleCode
 	fingerprint, err := request.Fingerprint(input)
 	if err != nil {
 		return Hold{}, err
 	}
-	leave, err := s.turns.enter(ctx, c.pools)
+	leave, err := s.turns.enter(ctx, c.turns(actor.Tenant))
 	if err != nil {
 		return Hold{}, err
 	}
@@ -204,6 +205,44 @@ func (p placing) judgeBuyer(ctx context.Context, tx pgx.Tx, f facts) error {
 		refusal.Lines = []RefusedLine{{Code: RefusalLimitPerBuyer, Limit: &limit}}
 		return refusal
 	}
+	return p.judgeUnitsOfBuyer(ctx, tx, f)
+}
+
+// judgeUnitsOfBuyer adds up what the guest has of each show, in live holds and in sales that stand,
+// with what this claim wants. Parallel claims of one guest conflict, so that the sum holds.
+func (p placing) judgeUnitsOfBuyer(ctx context.Context, tx pgx.Tx, f facts) error {
+	limit := f.terms.MaxUnitsPerBuyer
+	if limit == nil || len(f.shows) == 0 {
+		return nil
+	}
+	shows := make([]uuid.UUID, 0, len(f.shows))
+	for show := range f.shows {
+		shows = append(shows, show)
+	}
+	rows, err := dbsqlc.New(tx).UnitsOfBuyer(ctx, dbsqlc.UnitsOfBuyerParams{
+		TenantID: p.at.tenant, Region: string(p.at.region), BuyerID: p.buyer.ID, BuyerKind: string(p.buyer.Kind), ShowIds: shows, Now: f.now,
+	})
+	if err != nil {
+		return fmt.Errorf("count the buyer's units: %w", err)
+	}
+	has := make(map[uuid.UUID]int64, len(shows))
+	for _, row := range rows {
+		has[row.ShowID] = row.Units
+	}
+	var refused []RefusedLine
+	for i, line := range p.claim.lines {
+		show, wanted := f.unitsOf(line)
+		if wanted == 0 {
+			continue
+		}
+		if left := max(0, *limit-has[show]); wanted > left {
+			refused = append(refused, RefusedLine{Line: i, Code: RefusalLimitPerBuyer, Limit: limit, Available: &left})
+		}
+		has[show] += wanted
+	}
+	if len(refused) > 0 {
+		return refuseLines(refused)
+	}
 	return nil
 }
 
@@ -340,6 +379,9 @@ func (p placing) write(ctx context.Context, tx pgx.Tx, f facts, lines []HoldLine
 	if err := p.claimCounters(ctx, tx, gather(lines)); err != nil {
 		return Hold{}, err
 	}
+	if err := p.claimPresale(ctx, tx, f); err != nil {
+		return Hold{}, err
+	}
 	// The lease begins when everything was waited for.
 	now, err := Now(ctx, tx)
 	if err != nil {
@@ -356,6 +398,9 @@ func (p placing) write(ctx context.Context, tx pgx.Tx, f facts, lines []HoldLine
 			LatePayment: f.terms.LatePayment, OnDecline: f.terms.OnDecline, MaxPerInstrument: f.terms.MaxActiveHoldsPerInstrument,
 		},
 	}
+	if code := f.presaleID(); code != nil {
+		hold.PresaleCode = &PresaleCodeID{Region: p.at.region, UUID: *code}
+	}
 	queries := dbsqlc.New(tx)
 	if err := queries.HoldInsert(ctx, dbsqlc.HoldInsertParams{
 		TenantID: p.at.tenant, Region: string(p.at.region), ID: p.hold, ChannelID: hold.Channel.UUID,
@@ -363,7 +408,7 @@ func (p placing) write(ctx context.Context, tx pgx.Tx, f facts, lines []HoldLine
 		MaxExtensions: hold.MaxExtensions, HoldSeconds: hold.Terms.HoldSeconds, MaxHoldSeconds: hold.Terms.MaxHoldSeconds,
 		ProcessingSeconds: hold.Terms.ProcessingSeconds, GraceSeconds: hold.Terms.GraceSeconds,
 		LatePayment: string(hold.Terms.LatePayment), OnDecline: string(hold.Terms.OnDecline), MaxPerInstrument: hold.Terms.MaxPerInstrument,
-		TotalMinor: total.Minor, Currency: string(total.Currency),
+		TotalMinor: total.Minor, Currency: string(total.Currency), PresaleCodeID: f.presaleID(),
 	}); err != nil {
 		return Hold{}, fmt.Errorf("store the hold: %w", err)
 	}
@@ -426,7 +471,7 @@ func (p placing) claimCounters(ctx context.Context, tx pgx.Tx, wanted units) err
 // judged the rows under lock, it would be a defect.
 func (p placing) guardSpoke(err error, doing string) error {
 	switch db.ViolatedConstraint(err) {
-	case constraintPoolCeiling, constraintNightCeiling, constraintHouseCeiling:
+	case constraintPoolCeiling, constraintNightCeiling, constraintHouseCeiling, constraintPresaleCeiling:
 		if !p.careful {
 			return errLookCloser
 		}

@@ -6,10 +6,10 @@ SELECT clock_timestamp()::timestamptz AS now;
 -- name: HoldInsert :exec
 INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline,
     claimable_at, extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds,
-    late_payment, on_decline, max_per_instrument, total_minor, currency)
+    late_payment, on_decline, max_per_instrument, total_minor, currency, presale_code_id)
 VALUES (@tenant_id, @region, @id, @channel_id, @buyer_kind, @buyer_id, 'ACTIVE', @placed_at, @deadline, @deadline,
     @deadline, 0, @max_extensions, @hold_seconds, @max_hold_seconds, @processing_seconds, @grace_seconds,
-    @late_payment, @on_decline, @max_per_instrument, @total_minor, @currency);
+    @late_payment, @on_decline, @max_per_instrument, @total_minor, @currency, sqlc.narg(presale_code_id));
 
 -- name: HoldLinesInsert :execrows
 INSERT INTO hold_lines (tenant_id, region, hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard,
@@ -33,20 +33,20 @@ FROM (
 -- name: HoldGet :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, total_minor, currency, version
+    max_per_instrument, total_minor, currency, presale_code_id, version
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
 
 -- name: HoldLock :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, total_minor, currency, version
+    max_per_instrument, total_minor, currency, presale_code_id, version
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id
 FOR UPDATE;
 
 -- name: HoldsLock :many
-SELECT id, state, claimable_at
+SELECT id, state, claimable_at, presale_code_id
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = ANY(@ids::uuid[])
 ORDER BY id
@@ -96,13 +96,14 @@ SELECT h.id
 FROM holds h
 WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.state IN ('ACTIVE', 'PROCESSING')
     AND h.claimable_at <= @now::timestamptz
-    AND EXISTS (
-        SELECT 1
-        FROM hold_lines l
-        WHERE l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
-            AND (l.pool_id = ANY(@pool_ids::uuid[])
-                OR (l.property_id = ANY(@property_ids::uuid[]) AND l.night >= @first_night::date AND l.night <= @last_night::date))
-        OFFSET 0)
+    AND (h.presale_code_id = @presale_code_id::uuid
+        OR EXISTS (
+            SELECT 1
+            FROM hold_lines l
+            WHERE l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
+                AND (l.pool_id = ANY(@pool_ids::uuid[])
+                    OR (l.property_id = ANY(@property_ids::uuid[]) AND l.night >= @first_night::date AND l.night <= @last_night::date))
+            OFFSET 0))
 ORDER BY h.claimable_at
 LIMIT @max_holds;
 

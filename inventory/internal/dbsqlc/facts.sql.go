@@ -267,7 +267,7 @@ func (q *Queries) ShowsForClaim(ctx context.Context, arg ShowsForClaimParams) ([
 const termsOfScopes = `-- name: TermsOfScopes :many
 SELECT scope_id, hold_seconds, max_extensions, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
     max_seats_per_hold, max_quantity_per_hold, max_nights_per_stay, max_active_holds_per_buyer,
-    max_active_holds_per_instrument, admission_required, orphan_seats
+    max_active_holds_per_instrument, max_units_per_buyer, admission_required, orphan_seats
 FROM sales_terms
 WHERE tenant_id = $1 AND scope_id = ANY($2::uuid[])
 `
@@ -291,6 +291,7 @@ type TermsOfScopesRow struct {
 	MaxNightsPerStay            *int64
 	MaxActiveHoldsPerBuyer      *int64
 	MaxActiveHoldsPerInstrument *int64
+	MaxUnitsPerBuyer            *int64
 	AdmissionRequired           *bool
 	OrphanSeats                 *string
 }
@@ -318,6 +319,7 @@ func (q *Queries) TermsOfScopes(ctx context.Context, arg TermsOfScopesParams) ([
 			&i.MaxNightsPerStay,
 			&i.MaxActiveHoldsPerBuyer,
 			&i.MaxActiveHoldsPerInstrument,
+			&i.MaxUnitsPerBuyer,
 			&i.AdmissionRequired,
 			&i.OrphanSeats,
 		); err != nil {
@@ -334,10 +336,10 @@ func (q *Queries) TermsOfScopes(ctx context.Context, arg TermsOfScopesParams) ([
 const termsSet = `-- name: TermsSet :exec
 INSERT INTO sales_terms (tenant_id, scope_id, hold_seconds, max_extensions, max_hold_seconds, processing_seconds, grace_seconds,
     late_payment, on_decline, max_seats_per_hold, max_quantity_per_hold, max_nights_per_stay, max_active_holds_per_buyer,
-    max_active_holds_per_instrument, admission_required, orphan_seats, updated_at)
+    max_active_holds_per_instrument, max_units_per_buyer, admission_required, orphan_seats, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
     $8, $9, $10, $11, $12, $13,
-    $14, $15, $16, clock_timestamp())
+    $14, $15, $16, $17, clock_timestamp())
 ON CONFLICT (tenant_id, scope_id) DO UPDATE
 SET hold_seconds = excluded.hold_seconds, max_extensions = excluded.max_extensions,
     max_hold_seconds = excluded.max_hold_seconds, processing_seconds = excluded.processing_seconds,
@@ -345,6 +347,7 @@ SET hold_seconds = excluded.hold_seconds, max_extensions = excluded.max_extensio
     max_seats_per_hold = excluded.max_seats_per_hold, max_quantity_per_hold = excluded.max_quantity_per_hold,
     max_nights_per_stay = excluded.max_nights_per_stay, max_active_holds_per_buyer = excluded.max_active_holds_per_buyer,
     max_active_holds_per_instrument = excluded.max_active_holds_per_instrument,
+    max_units_per_buyer = excluded.max_units_per_buyer,
     admission_required = excluded.admission_required, orphan_seats = excluded.orphan_seats, updated_at = excluded.updated_at
 `
 
@@ -363,6 +366,7 @@ type TermsSetParams struct {
 	MaxNightsPerStay            *int64
 	MaxActiveHoldsPerBuyer      *int64
 	MaxActiveHoldsPerInstrument *int64
+	MaxUnitsPerBuyer            *int64
 	AdmissionRequired           *bool
 	OrphanSeats                 *string
 }
@@ -383,6 +387,7 @@ func (q *Queries) TermsSet(ctx context.Context, arg TermsSetParams) error {
 		arg.MaxNightsPerStay,
 		arg.MaxActiveHoldsPerBuyer,
 		arg.MaxActiveHoldsPerInstrument,
+		arg.MaxUnitsPerBuyer,
 		arg.AdmissionRequired,
 		arg.OrphanSeats,
 	)

@@ -84,7 +84,7 @@ func (q *Queries) HoldEnd(ctx context.Context, arg HoldEndParams) (int64, error)
 const holdGet = `-- name: HoldGet :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, total_minor, currency, version
+    max_per_instrument, total_minor, currency, presale_code_id, version
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 `
@@ -117,6 +117,7 @@ type HoldGetRow struct {
 	MaxPerInstrument  int64
 	TotalMinor        int64
 	Currency          string
+	PresaleCodeID     *uuid.UUID
 	Version           int64
 }
 
@@ -145,6 +146,7 @@ func (q *Queries) HoldGet(ctx context.Context, arg HoldGetParams) (HoldGetRow, e
 		&i.MaxPerInstrument,
 		&i.TotalMinor,
 		&i.Currency,
+		&i.PresaleCodeID,
 		&i.Version,
 	)
 	return i, err
@@ -153,10 +155,10 @@ func (q *Queries) HoldGet(ctx context.Context, arg HoldGetParams) (HoldGetRow, e
 const holdInsert = `-- name: HoldInsert :exec
 INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline,
     claimable_at, extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds,
-    late_payment, on_decline, max_per_instrument, total_minor, currency)
+    late_payment, on_decline, max_per_instrument, total_minor, currency, presale_code_id)
 VALUES ($1, $2, $3, $4, $5, $6, 'ACTIVE', $7, $8, $8,
     $8, 0, $9, $10, $11, $12, $13,
-    $14, $15, $16, $17, $18)
+    $14, $15, $16, $17, $18, $19)
 `
 
 type HoldInsertParams struct {
@@ -178,6 +180,7 @@ type HoldInsertParams struct {
 	MaxPerInstrument  int64
 	TotalMinor        int64
 	Currency          string
+	PresaleCodeID     *uuid.UUID
 }
 
 func (q *Queries) HoldInsert(ctx context.Context, arg HoldInsertParams) error {
@@ -200,6 +203,7 @@ func (q *Queries) HoldInsert(ctx context.Context, arg HoldInsertParams) error {
 		arg.MaxPerInstrument,
 		arg.TotalMinor,
 		arg.Currency,
+		arg.PresaleCodeID,
 	)
 	return err
 }
@@ -336,7 +340,7 @@ func (q *Queries) HoldLinesInsert(ctx context.Context, arg HoldLinesInsertParams
 const holdLock = `-- name: HoldLock :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, total_minor, currency, version
+    max_per_instrument, total_minor, currency, presale_code_id, version
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 FOR UPDATE
@@ -370,6 +374,7 @@ type HoldLockRow struct {
 	MaxPerInstrument  int64
 	TotalMinor        int64
 	Currency          string
+	PresaleCodeID     *uuid.UUID
 	Version           int64
 }
 
@@ -398,6 +403,7 @@ func (q *Queries) HoldLock(ctx context.Context, arg HoldLockParams) (HoldLockRow
 		&i.MaxPerInstrument,
 		&i.TotalMinor,
 		&i.Currency,
+		&i.PresaleCodeID,
 		&i.Version,
 	)
 	return i, err
@@ -526,26 +532,28 @@ SELECT h.id
 FROM holds h
 WHERE h.tenant_id = $1 AND h.region = $2 AND h.state IN ('ACTIVE', 'PROCESSING')
     AND h.claimable_at <= $3::timestamptz
-    AND EXISTS (
-        SELECT 1
-        FROM hold_lines l
-        WHERE l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
-            AND (l.pool_id = ANY($4::uuid[])
-                OR (l.property_id = ANY($5::uuid[]) AND l.night >= $6::date AND l.night <= $7::date))
-        OFFSET 0)
+    AND (h.presale_code_id = $4::uuid
+        OR EXISTS (
+            SELECT 1
+            FROM hold_lines l
+            WHERE l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
+                AND (l.pool_id = ANY($5::uuid[])
+                    OR (l.property_id = ANY($6::uuid[]) AND l.night >= $7::date AND l.night <= $8::date))
+            OFFSET 0))
 ORDER BY h.claimable_at
-LIMIT $8
+LIMIT $9
 `
 
 type HoldsDueOnCountersParams struct {
-	TenantID    uuid.UUID
-	Region      string
-	Now         time.Time
-	PoolIds     []uuid.UUID
-	PropertyIds []uuid.UUID
-	FirstNight  civil.Date
-	LastNight   civil.Date
-	MaxHolds    int32
+	TenantID      uuid.UUID
+	Region        string
+	Now           time.Time
+	PresaleCodeID uuid.UUID
+	PoolIds       []uuid.UUID
+	PropertyIds   []uuid.UUID
+	FirstNight    civil.Date
+	LastNight     civil.Date
+	MaxHolds      int32
 }
 
 // OFFSET 0 keeps the planner from turning the question around and reading the lines of all holds.
@@ -554,6 +562,7 @@ func (q *Queries) HoldsDueOnCounters(ctx context.Context, arg HoldsDueOnCounters
 		arg.TenantID,
 		arg.Region,
 		arg.Now,
+		arg.PresaleCodeID,
 		arg.PoolIds,
 		arg.PropertyIds,
 		arg.FirstNight,
@@ -606,7 +615,7 @@ func (q *Queries) HoldsExpire(ctx context.Context, arg HoldsExpireParams) (int64
 }
 
 const holdsLock = `-- name: HoldsLock :many
-SELECT id, state, claimable_at
+SELECT id, state, claimable_at, presale_code_id
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = ANY($3::uuid[])
 ORDER BY id
@@ -620,9 +629,10 @@ type HoldsLockParams struct {
 }
 
 type HoldsLockRow struct {
-	ID          uuid.UUID
-	State       string
-	ClaimableAt time.Time
+	ID            uuid.UUID
+	State         string
+	ClaimableAt   time.Time
+	PresaleCodeID *uuid.UUID
 }
 
 func (q *Queries) HoldsLock(ctx context.Context, arg HoldsLockParams) ([]HoldsLockRow, error) {
@@ -634,7 +644,12 @@ func (q *Queries) HoldsLock(ctx context.Context, arg HoldsLockParams) ([]HoldsLo
 	var items []HoldsLockRow
 	for rows.Next() {
 		var i HoldsLockRow
-		if err := rows.Scan(&i.ID, &i.State, &i.ClaimableAt); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.State,
+			&i.ClaimableAt,
+			&i.PresaleCodeID,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
