@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -11,7 +12,6 @@ import (
 	"github.com/holdfast/holdfast/internal/ids"
 	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/internal/request"
-	"github.com/holdfast/holdfast/tenants"
 )
 
 // PlaceHold asks for a whole set of units, or nothing.
@@ -68,21 +68,36 @@ type claim struct {
 	expectedTotal *money.Amount
 	// presaleCode is normal, "" for none.
 	presaleCode string
+	// unitRows counts the seats, pools and nights named.
+	unitRows int
 	// shows, pools, rooms are the distinct ids named, sorted.
 	shows []uuid.UUID
 	pools []uuid.UUID
 	rooms []uuid.UUID
 }
 
-// turns are the queues in which the claim waits its turn: those of its pools, and that of its presale
-// code, whose one counter all its buyers want.
-func (c claim) turns(tenant tenants.TenantID) []uuid.UUID {
-	if c.presaleCode == "" {
-		return c.pools
+// stay is the nights of one room type that a line wants.
+type stay struct {
+	room              uuid.UUID
+	checkIn, checkOut civil.Date
+}
+
+// lastNight is the last night occupied.
+func (s stay) lastNight() civil.Date { return s.checkOut.AddDays(-1) }
+
+// stays are the distinct stays of the claim, by room type and arrival: in this order each night is met
+// after all that are locked before it.
+func (c claim) stays() []stay {
+	var stays []stay
+	for _, line := range c.lines {
+		if line.Stay != nil {
+			stays = append(stays, stay{room: line.Stay.RoomType.UUID, checkIn: line.Stay.CheckIn, checkOut: line.Stay.CheckOut})
+		}
 	}
-	queues := append(slices.Clone(c.pools), uuid.NewSHA1(tenant.UUID, []byte(c.presaleCode)))
-	slices.SortFunc(queues, compareUUID)
-	return queues
+	slices.SortFunc(stays, func(a, b stay) int {
+		return cmp.Or(compareUUID(a.room, b.room), a.checkIn.Compare(b.checkIn), a.checkOut.Compare(b.checkOut))
+	})
+	return slices.Compact(stays)
 }
 
 // Validate checks the form of a request: everything that can be said without the database.
@@ -108,14 +123,13 @@ func (p PlaceHold) claim() (claim, error) {
 		}
 	}
 	seen := seenUnits{seats: map[[2]uuid.UUID]string{}, pools: map[uuid.UUID]string{}, stays: map[uuid.UUID][]seenStay{}}
-	unitRows := 0
 	for i, line := range p.Lines {
 		field := fmt.Sprintf("lines[%d]", i)
 		rows, err := c.add(field, line, &seen)
 		if err != nil {
 			return claim{}, err
 		}
-		if unitRows += rows; unitRows > maxHoldUnits {
+		if c.unitRows += rows; c.unitRows > maxHoldUnits {
 			return claim{}, fault.Invalid(field, "the hold names more than %d seats, pools and nights", maxHoldUnits)
 		}
 	}

@@ -156,20 +156,20 @@ func (s *Service) expireEach(ctx context.Context, at place, holds []uuid.UUID) (
 
 // expireOn gives back one batch of due holds on the counters that a claim wants, in a transaction
 // of its own: a refused claim rolls back and would otherwise reap the same ones again and again.
-func (s *Service) expireOn(ctx context.Context, p placing) (int, error) {
+func (s *Service) expireOn(ctx context.Context, b *batch) (int, error) {
 	return db.Replayable(ctx, s.db, "inventory.ExpireDue", func(ctx context.Context, tx pgx.Tx) (int, error) {
-		f, err := factsOf(ctx, tx, p.at, p.claim)
+		f, err := factsOf(ctx, tx, b.at, b.all, b.codes())
 		if err != nil {
 			return 0, err
 		}
-		due, err := p.dueOnCounters(ctx, tx, f, maxReap)
+		due, err := b.dueOnCounters(ctx, tx, f, maxReap)
 		if err != nil {
 			return 0, err
 		}
-		r, err := lockDue(ctx, tx, p.at, due)
+		r, err := lockDue(ctx, tx, b.at, due)
 		if err != nil {
 			return 0, err
 		}
-		return len(r.holds), r.reap(ctx, tx, p.at)
+		return len(r.holds), r.reap(ctx, tx, b.at)
 	})
 }

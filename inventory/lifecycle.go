@@ -154,11 +154,12 @@ func JudgeSaleTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, hold Hold)
 	if err := f.readShows(ctx, tx, at, c); err != nil {
 		return err
 	}
-	if err := f.readPresaleOf(ctx, tx, at, hold); err != nil {
+	presale, err := presaleOf(ctx, tx, at, hold)
+	if err != nil {
 		return err
 	}
 	for _, show := range f.shows {
-		if code := show.judgeSale(f); code != "" {
+		if code := show.judgeSale(f.now, presale); code != "" {
 			return Refuse(code, messageOf(code))
 		}
 	}

@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -11,7 +12,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
 )
@@ -50,61 +50,92 @@ func checkCode(field, code string) error {
 	return nil
 }
 
-// readPresale finds the code that a buyer named. A code is of one show, so the hold must be too. An
-// unknown code leaves f.presale nil.
-func (f *facts) readPresale(ctx context.Context, tx pgx.Tx, at place, c claim) error {
-	if c.presaleCode == "" {
+// readPresale finds the codes that buyers named. A code is of one show, so it is asked for only when
+// the claim is.
+func (f *facts) readPresale(ctx context.Context, tx pgx.Tx, at place, codes []string) error {
+	if len(codes) == 0 || len(f.shows) != 1 {
 		return nil
 	}
-	if len(f.shows) != 1 {
-		return fault.Invalid("presaleCode", "a presale code is of one show; expected seats and pools of exactly one, got %d", len(f.shows))
-	}
+	f.presale = map[string]*presaleFacts{}
 	for show := range f.shows {
-		row, err := dbsqlc.New(tx).PresaleCodeForClaim(ctx, dbsqlc.PresaleCodeForClaimParams{
-			TenantID: at.tenant, Region: string(at.region), ShowID: show, Code: c.presaleCode,
+		rows, err := dbsqlc.New(tx).PresaleCodesForClaim(ctx, dbsqlc.PresaleCodesForClaimParams{
+			TenantID: at.tenant, Region: string(at.region), ShowID: show, Codes: codes,
 		})
-		if db.IsNoRows(err) {
-			return nil
-		}
 		if err != nil {
-			return fmt.Errorf("read the presale code: %w", err)
+			return fmt.Errorf("read presale codes: %w", err)
 		}
-		f.presale = &presaleFacts{id: row.ID, show: row.ShowID, opens: row.OpensAt, shuts: row.ClosesAt}
+		for _, row := range rows {
+			f.presale[row.Code] = &presaleFacts{id: row.ID, show: row.ShowID, opens: row.OpensAt, shuts: row.ClosesAt}
+		}
 	}
 	return nil
 }
 
 // judgePresale refuses a code that is not good now, with one answer for all reasons: whoever guesses
 // codes learns nothing.
-func (c claim) judgePresale(f facts) error {
-	if c.presaleCode != "" && !f.presale.openAt(f.now) {
-		return Refuse(RefusalPresaleCode, messageOf(RefusalPresaleCode))
+func (c claim) judgePresale(f facts) (*presaleFacts, error) {
+	if c.presaleCode == "" {
+		return nil, nil //nolint:nilnil // a claim without a code is the common one
 	}
-	return nil
+	if len(f.shows) != 1 {
+		return nil, fault.Invalid("presaleCode", "a presale code is of one show; expected seats and pools of exactly one, got %d", len(f.shows))
+	}
+	presale := f.presale[c.presaleCode]
+	if !presale.openAt(f.now) {
+		return nil, Refuse(RefusalPresaleCode, messageOf(RefusalPresaleCode))
+	}
+	return presale, nil
 }
 
 // presaleID is the code whose use a claim takes, nil for none.
-func (f facts) presaleID() *uuid.UUID {
-	if f.presale == nil {
+func (f facts) presaleID(c claim) *uuid.UUID {
+	if c.presaleCode == "" || f.presale[c.presaleCode] == nil {
 		return nil
 	}
-	return &f.presale.id
+	return &f.presale[c.presaleCode].id
 }
 
-// claimPresale takes a use of the code; the counter's named CHECK refuses what is not left.
-func (p placing) claimPresale(ctx context.Context, tx pgx.Tx, f facts) error {
-	code := f.presaleID()
-	if code == nil {
-		return nil
+// presaleIDs are all the codes that the batch's wishes may take a use of.
+func (f facts) presaleIDs() []uuid.UUID {
+	ids := make([]uuid.UUID, 0, len(f.presale))
+	for _, presale := range f.presale {
+		ids = append(ids, presale.id)
 	}
-	n, err := dbsqlc.New(tx).PresaleCounterHold(ctx, dbsqlc.PresaleCounterHoldParams{TenantID: p.at.tenant, Region: string(p.at.region), CodeID: *code})
-	if err != nil {
-		return p.guardSpoke(err, "take a use of the presale code")
-	}
-	if n != 1 {
-		return fmt.Errorf("take a use of presale code %s: its counter is missing", *code)
+	return ids
+}
+
+// claimUses takes uses of codes, in lock order; the counters' named CHECK refuses what is not left.
+func (b *batch) claimUses(ctx context.Context, tx pgx.Tx, codes []uuid.UUID) error {
+	for code, uses := range countUses(codes) {
+		n, err := dbsqlc.New(tx).PresaleCounterHold(ctx, dbsqlc.PresaleCounterHoldParams{
+			TenantID: b.at.tenant, Region: string(b.at.region), CodeID: code, Uses: uses,
+		})
+		if err != nil {
+			return b.guardSpoke(err, "take a use of the presale code")
+		}
+		if n != 1 {
+			return fmt.Errorf("take a use of presale code %s: its counter is missing", code)
+		}
 	}
 	return nil
+}
+
+// countUses says how often each code is named, in ascending order.
+func countUses(codes []uuid.UUID) iter.Seq2[uuid.UUID, int64] {
+	sorted := slices.Clone(codes)
+	slices.SortFunc(sorted, compareUUID)
+	return func(yield func(uuid.UUID, int64) bool) {
+		for len(sorted) > 0 {
+			n := 1
+			for n < len(sorted) && sorted[n] == sorted[0] {
+				n++
+			}
+			if !yield(sorted[0], int64(n)) {
+				return
+			}
+			sorted = sorted[n:]
+		}
+	}
 }
 
 // lockPresale locks the counters of codes, the last rows in the lock order, and says what is left of
@@ -126,15 +157,9 @@ func lockPresale(ctx context.Context, tx pgx.Tx, at place, codes []uuid.UUID) (m
 
 // moveUses moves the counters of presale codes for holds that end, one use a hold, in lock order.
 func moveUses(ctx context.Context, tx pgx.Tx, at place, codes []uuid.UUID, m move) error {
-	uses := map[uuid.UUID]int64{}
-	for _, code := range codes {
-		uses[code]++
-	}
-	distinct := slices.Clone(codes)
-	slices.SortFunc(distinct, compareUUID)
-	for _, code := range slices.Compact(distinct) {
+	for code, uses := range countUses(codes) {
 		n, err := dbsqlc.New(tx).PresaleCounterMove(ctx, dbsqlc.PresaleCounterMoveParams{
-			TenantID: at.tenant, Region: string(at.region), CodeID: code, HeldDelta: m.held * uses[code], BookedDelta: m.booked * uses[code],
+			TenantID: at.tenant, Region: string(at.region), CodeID: code, HeldDelta: m.held * uses, BookedDelta: m.booked * uses,
 		})
 		if err != nil {
 			return fmt.Errorf("%s uses of presale code %s: %w", m.name, code, err)
@@ -154,15 +179,15 @@ func (h Hold) uses() []uuid.UUID {
 	return []uuid.UUID{h.PresaleCode.UUID}
 }
 
-// readPresaleOf reads the code that a hold was placed with, for the rules that are asked again.
-func (f *facts) readPresaleOf(ctx context.Context, tx pgx.Tx, at place, hold Hold) error {
+// presaleOf reads the code that a hold was placed with, for the rules that are asked again; nil for
+// none.
+func presaleOf(ctx context.Context, tx pgx.Tx, at place, hold Hold) (*presaleFacts, error) {
 	if hold.PresaleCode == nil {
-		return nil
+		return nil, nil //nolint:nilnil // a hold without a code is the common one
 	}
 	row, err := dbsqlc.New(tx).PresaleCodeOfHold(ctx, dbsqlc.PresaleCodeOfHoldParams{TenantID: at.tenant, Region: string(at.region), ID: hold.PresaleCode.UUID})
 	if err != nil {
-		return fmt.Errorf("read the presale code of hold %s: %w", hold.ID, err)
+		return nil, fmt.Errorf("read the presale code of hold %s: %w", hold.ID, err)
 	}
-	f.presale = &presaleFacts{id: row.ID, show: row.ShowID, opens: row.OpensAt, shuts: row.ClosesAt}
-	return nil
+	return &presaleFacts{id: row.ID, show: row.ShowID, opens: row.OpensAt, shuts: row.ClosesAt}, nil
 }

@@ -21,7 +21,7 @@ FROM room_types r
 JOIN properties p ON p.tenant_id = r.tenant_id AND p.id = r.property_id
 WHERE r.tenant_id = @tenant_id AND r.region = @region AND r.id = ANY(@ids::uuid[]);
 
--- name: NightsForClaim :many
+-- name: NightsForClaim :batchmany
 SELECT n.night, n.stop_sell, n.closed_to_arrival, n.closed_to_departure, n.min_stay_arrival, n.max_stay_arrival,
     n.min_stay_through, n.max_stay_through, r.amount_minor
 FROM night_plans n

@@ -1,7 +1,7 @@
--- name: PresaleCodeForClaim :one
-SELECT id, show_id, opens_at, closes_at
+-- name: PresaleCodesForClaim :many
+SELECT id, show_id, code, opens_at, closes_at
 FROM presale_codes
-WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id AND code = @code;
+WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id AND code = ANY(@codes::text[]);
 
 -- name: PresaleCodeOfHold :one
 SELECT id, show_id, opens_at, closes_at
@@ -10,7 +10,7 @@ WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
 
 -- name: PresaleCounterHold :execrows
 UPDATE presale_counters
-SET held = held + 1
+SET held = held + sqlc.arg(uses)::bigint
 WHERE tenant_id = @tenant_id AND region = @region AND code_id = @code_id;
 
 -- name: PresaleCounterMove :execrows
@@ -67,12 +67,12 @@ WHERE c.tenant_id = @tenant_id AND c.region = @region AND c.show_id = @show_id A
 ORDER BY c.code
 LIMIT @max_rows;
 
--- name: UnitsOfBuyer :many
--- What a guest already has of shows: in live holds, and in sales whose lines still stand.
-SELECT l.show_id::uuid AS show_id, sum(l.quantity)::bigint AS units
+-- name: UnitsOfGuests :many
+-- What guests already have of shows: in live holds, and in sales whose lines still stand.
+SELECT h.buyer_id, l.show_id::uuid AS show_id, sum(l.quantity)::bigint AS units
 FROM holds h
 JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
-WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.buyer_id = @buyer_id AND h.buyer_kind = @buyer_kind
+WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.buyer_id = ANY(@buyer_ids::uuid[]) AND h.buyer_kind = 'GUEST'
     AND l.show_id = ANY(@show_ids::uuid[])
     AND (h.state = 'CONFIRMED' OR h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at > @now::timestamptz)
     AND NOT EXISTS (
@@ -80,4 +80,4 @@ WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.buyer_id = @buyer_id
         FROM bookings b
         JOIN booking_lines s ON s.tenant_id = b.tenant_id AND s.region = b.region AND s.booking_id = b.id
         WHERE b.tenant_id = h.tenant_id AND b.region = h.region AND b.hold_id = h.id AND s.ordinal = l.ordinal AND s.state = 'CANCELLED')
-GROUP BY l.show_id;
+GROUP BY h.buyer_id, l.show_id;

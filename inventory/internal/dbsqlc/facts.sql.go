@@ -9,75 +9,8 @@ import (
 	"context"
 	"time"
 
-	"cloud.google.com/go/civil"
 	"github.com/google/uuid"
 )
-
-const nightsForClaim = `-- name: NightsForClaim :many
-SELECT n.night, n.stop_sell, n.closed_to_arrival, n.closed_to_departure, n.min_stay_arrival, n.max_stay_arrival,
-    n.min_stay_through, n.max_stay_through, r.amount_minor
-FROM night_plans n
-LEFT JOIN night_rates r ON r.tenant_id = n.tenant_id AND r.region = n.region AND r.room_type_id = n.room_type_id AND r.night = n.night
-WHERE n.tenant_id = $1 AND n.region = $2 AND n.room_type_id = $3
-    AND n.night >= $4::date AND n.night <= $5::date
-ORDER BY n.night
-`
-
-type NightsForClaimParams struct {
-	TenantID   uuid.UUID
-	Region     string
-	RoomTypeID uuid.UUID
-	CheckIn    civil.Date
-	CheckOut   civil.Date
-}
-
-type NightsForClaimRow struct {
-	Night             civil.Date
-	StopSell          bool
-	ClosedToArrival   bool
-	ClosedToDeparture bool
-	MinStayArrival    *int64
-	MaxStayArrival    *int64
-	MinStayThrough    *int64
-	MaxStayThrough    *int64
-	AmountMinor       *int64
-}
-
-func (q *Queries) NightsForClaim(ctx context.Context, arg NightsForClaimParams) ([]NightsForClaimRow, error) {
-	rows, err := q.db.Query(ctx, nightsForClaim,
-		arg.TenantID,
-		arg.Region,
-		arg.RoomTypeID,
-		arg.CheckIn,
-		arg.CheckOut,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []NightsForClaimRow
-	for rows.Next() {
-		var i NightsForClaimRow
-		if err := rows.Scan(
-			&i.Night,
-			&i.StopSell,
-			&i.ClosedToArrival,
-			&i.ClosedToDeparture,
-			&i.MinStayArrival,
-			&i.MaxStayArrival,
-			&i.MinStayThrough,
-			&i.MaxStayThrough,
-			&i.AmountMinor,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
 
 const poolsForClaim = `-- name: PoolsForClaim :many
 SELECT p.id, p.show_id, p.capacity, p.shards, l.amount_minor

@@ -12,43 +12,6 @@ import (
 	"github.com/google/uuid"
 )
 
-const presaleCodeForClaim = `-- name: PresaleCodeForClaim :one
-SELECT id, show_id, opens_at, closes_at
-FROM presale_codes
-WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND code = $4
-`
-
-type PresaleCodeForClaimParams struct {
-	TenantID uuid.UUID
-	Region   string
-	ShowID   uuid.UUID
-	Code     string
-}
-
-type PresaleCodeForClaimRow struct {
-	ID       uuid.UUID
-	ShowID   uuid.UUID
-	OpensAt  *time.Time
-	ClosesAt *time.Time
-}
-
-func (q *Queries) PresaleCodeForClaim(ctx context.Context, arg PresaleCodeForClaimParams) (PresaleCodeForClaimRow, error) {
-	row := q.db.QueryRow(ctx, presaleCodeForClaim,
-		arg.TenantID,
-		arg.Region,
-		arg.ShowID,
-		arg.Code,
-	)
-	var i PresaleCodeForClaimRow
-	err := row.Scan(
-		&i.ID,
-		&i.ShowID,
-		&i.OpensAt,
-		&i.ClosesAt,
-	)
-	return i, err
-}
-
 const presaleCodeLock = `-- name: PresaleCodeLock :one
 SELECT id, show_id, code, opens_at, closes_at
 FROM presale_codes
@@ -202,6 +165,58 @@ func (q *Queries) PresaleCodesByCode(ctx context.Context, arg PresaleCodesByCode
 	return items, nil
 }
 
+const presaleCodesForClaim = `-- name: PresaleCodesForClaim :many
+SELECT id, show_id, code, opens_at, closes_at
+FROM presale_codes
+WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND code = ANY($4::text[])
+`
+
+type PresaleCodesForClaimParams struct {
+	TenantID uuid.UUID
+	Region   string
+	ShowID   uuid.UUID
+	Codes    []string
+}
+
+type PresaleCodesForClaimRow struct {
+	ID       uuid.UUID
+	ShowID   uuid.UUID
+	Code     string
+	OpensAt  *time.Time
+	ClosesAt *time.Time
+}
+
+func (q *Queries) PresaleCodesForClaim(ctx context.Context, arg PresaleCodesForClaimParams) ([]PresaleCodesForClaimRow, error) {
+	rows, err := q.db.Query(ctx, presaleCodesForClaim,
+		arg.TenantID,
+		arg.Region,
+		arg.ShowID,
+		arg.Codes,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PresaleCodesForClaimRow
+	for rows.Next() {
+		var i PresaleCodesForClaimRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.ShowID,
+			&i.Code,
+			&i.OpensAt,
+			&i.ClosesAt,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const presaleCodesInsert = `-- name: PresaleCodesInsert :execrows
 INSERT INTO presale_codes (tenant_id, region, id, show_id, code, opens_at, closes_at)
 SELECT $1::uuid, $2::text, c.id, $3::uuid, c.code, $4::timestamptz, $5::timestamptz
@@ -299,18 +314,24 @@ func (q *Queries) PresaleCodesPage(ctx context.Context, arg PresaleCodesPagePara
 
 const presaleCounterHold = `-- name: PresaleCounterHold :execrows
 UPDATE presale_counters
-SET held = held + 1
-WHERE tenant_id = $1 AND region = $2 AND code_id = $3
+SET held = held + $1::bigint
+WHERE tenant_id = $2 AND region = $3 AND code_id = $4
 `
 
 type PresaleCounterHoldParams struct {
+	Uses     int64
 	TenantID uuid.UUID
 	Region   string
 	CodeID   uuid.UUID
 }
 
 func (q *Queries) PresaleCounterHold(ctx context.Context, arg PresaleCounterHoldParams) (int64, error) {
-	result, err := q.db.Exec(ctx, presaleCounterHold, arg.TenantID, arg.Region, arg.CodeID)
+	result, err := q.db.Exec(ctx, presaleCounterHold,
+		arg.Uses,
+		arg.TenantID,
+		arg.Region,
+		arg.CodeID,
+	)
 	if err != nil {
 		return 0, err
 	}
@@ -444,42 +465,41 @@ func (q *Queries) PresaleCountersLock(ctx context.Context, arg PresaleCountersLo
 	return items, nil
 }
 
-const unitsOfBuyer = `-- name: UnitsOfBuyer :many
-SELECT l.show_id::uuid AS show_id, sum(l.quantity)::bigint AS units
+const unitsOfGuests = `-- name: UnitsOfGuests :many
+SELECT h.buyer_id, l.show_id::uuid AS show_id, sum(l.quantity)::bigint AS units
 FROM holds h
 JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
-WHERE h.tenant_id = $1 AND h.region = $2 AND h.buyer_id = $3 AND h.buyer_kind = $4
-    AND l.show_id = ANY($5::uuid[])
-    AND (h.state = 'CONFIRMED' OR h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at > $6::timestamptz)
+WHERE h.tenant_id = $1 AND h.region = $2 AND h.buyer_id = ANY($3::uuid[]) AND h.buyer_kind = 'GUEST'
+    AND l.show_id = ANY($4::uuid[])
+    AND (h.state = 'CONFIRMED' OR h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at > $5::timestamptz)
     AND NOT EXISTS (
         SELECT 1
         FROM bookings b
         JOIN booking_lines s ON s.tenant_id = b.tenant_id AND s.region = b.region AND s.booking_id = b.id
         WHERE b.tenant_id = h.tenant_id AND b.region = h.region AND b.hold_id = h.id AND s.ordinal = l.ordinal AND s.state = 'CANCELLED')
-GROUP BY l.show_id
+GROUP BY h.buyer_id, l.show_id
 `
 
-type UnitsOfBuyerParams struct {
-	TenantID  uuid.UUID
-	Region    string
-	BuyerID   uuid.UUID
-	BuyerKind string
-	ShowIds   []uuid.UUID
-	Now       time.Time
+type UnitsOfGuestsParams struct {
+	TenantID uuid.UUID
+	Region   string
+	BuyerIds []uuid.UUID
+	ShowIds  []uuid.UUID
+	Now      time.Time
 }
 
-type UnitsOfBuyerRow struct {
-	ShowID uuid.UUID
-	Units  int64
+type UnitsOfGuestsRow struct {
+	BuyerID uuid.UUID
+	ShowID  uuid.UUID
+	Units   int64
 }
 
-// What a guest already has of shows: in live holds, and in sales whose lines still stand.
-func (q *Queries) UnitsOfBuyer(ctx context.Context, arg UnitsOfBuyerParams) ([]UnitsOfBuyerRow, error) {
-	rows, err := q.db.Query(ctx, unitsOfBuyer,
+// What guests already have of shows: in live holds, and in sales whose lines still stand.
+func (q *Queries) UnitsOfGuests(ctx context.Context, arg UnitsOfGuestsParams) ([]UnitsOfGuestsRow, error) {
+	rows, err := q.db.Query(ctx, unitsOfGuests,
 		arg.TenantID,
 		arg.Region,
-		arg.BuyerID,
-		arg.BuyerKind,
+		arg.BuyerIds,
 		arg.ShowIds,
 		arg.Now,
 	)
@@ -487,10 +507,10 @@ func (q *Queries) UnitsOfBuyer(ctx context.Context, arg UnitsOfBuyerParams) ([]U
 		return nil, err
 	}
 	defer rows.Close()
-	var items []UnitsOfBuyerRow
+	var items []UnitsOfGuestsRow
 	for rows.Next() {
-		var i UnitsOfBuyerRow
-		if err := rows.Scan(&i.ShowID, &i.Units); err != nil {
+		var i UnitsOfGuestsRow
+		if err := rows.Scan(&i.BuyerID, &i.ShowID, &i.Units); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
