@@ -130,6 +130,12 @@ func auditChecks() []auditCheck {
 				return violation(r.TenantID, r.Region, "property ", r.PropertyID, " night ", r.Night, differs(r.Held, r.Booked, r.LinesHeld, r.LinesBooked))
 			})
 		}},
+		{"presale counters equal their holds", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
+			rows, err := q.AuditPresaleCounters(ctx, dbsqlc.AuditPresaleCountersParams{EveryTenant: s.every, TenantID: s.tenant})
+			return list(rows, err, func(r dbsqlc.AuditPresaleCountersRow) string {
+				return violation(r.TenantID, r.Region, "presale code ", r.CodeID, differs(r.Held, r.Booked, r.HoldsHeld, r.HoldsBooked))
+			})
+		}},
 		{"no counter above its ceiling", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
 			rows, err := q.AuditCeilings(ctx, dbsqlc.AuditCeilingsParams{EveryTenant: s.every, TenantID: s.tenant})
 			return list(rows, err, func(r dbsqlc.AuditCeilingsRow) string {

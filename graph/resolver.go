@@ -66,6 +66,9 @@ type Inventory interface {
 	RoomTypesByID(ctx context.Context, actor tenants.Actor, wanted []inventory.RoomTypeID) (map[inventory.RoomTypeID]inventory.RoomType, error)
 	Calendar(ctx context.Context, actor tenants.Actor, property tenants.Property, roomTypes []inventory.RoomTypeID, first, last civil.Date) (inventory.Calendar, error)
 
+	CreatePresaleCodes(ctx context.Context, actor tenants.Actor, requestKey string, input inventory.NewPresaleCodes) ([]inventory.PresaleCode, error)
+	ChangePresaleCode(ctx context.Context, actor tenants.Actor, requestKey string, id inventory.PresaleCodeID, change inventory.PresaleChange) (inventory.PresaleCode, error)
+	PresaleCodes(ctx context.Context, actor tenants.Actor, show inventory.ShowID, after string, limit int) ([]inventory.PresaleCode, bool, error)
 	PlaceHold(ctx context.Context, actor tenants.Actor, input inventory.PlaceHold) (inventory.Hold, error)
 	ExtendHold(ctx context.Context, actor tenants.Actor, id inventory.HoldID, requestKey string) (inventory.Hold, error)
 	ReleaseHold(ctx context.Context, actor tenants.Actor, id inventory.HoldID, requestKey string) (inventory.Hold, error)

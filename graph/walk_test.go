@@ -31,7 +31,8 @@ func idKinds() map[string]string {
 	return map[string]string{
 		"show": "show", "seats": "seat", "pool": "pool", "roomType": "room", "venue": "venue", "event": "event", "chart": "chart",
 		"property": "prop", "priceLevel": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key",
-		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
+		"presaleCode": "presale",
+		"Query.show":  "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
 		"Query.booking": "book", "Query.tenant": "tenant",
 	}
 }
@@ -149,6 +150,8 @@ func scalarValue(name, typ string) any {
 		return hallPlan()
 	case name == "currency":
 		return "EUR"
+	case name == "codes":
+		return "FRIENDS-2030"
 	case name == "token":
 		return "tok_approve"
 	case name == "priceLevel" || name == "name":
@@ -203,6 +206,7 @@ func (h *house) ids() (own map[string]string, guest client) {
 	return map[string]string{
 		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
+		"presale": h.presaleCode(),
 	}, guest
 }
 
@@ -275,6 +279,13 @@ func TestOwnIDsAreFound(t *testing.T) {
 			}
 		}
 	}
+}
+
+func (h *house) presaleCode() string {
+	var answer struct{ CreatePresaleCodes []created }
+	h.admin.get(`mutation($input: CreatePresaleCodesInput!) { createPresaleCodes(input: $input) { id } }`,
+		vars{"input": vars{"requestKey": key(), "show": h.show, "codes": []string{"Fan club"}, "uses": 2}}, &answer)
+	return answer.CreatePresaleCodes[0].ID
 }
 
 func (h *house) spareKey() string {

@@ -20,6 +20,8 @@ type reaping struct {
 	now   time.Time
 	holds []uuid.UUID
 	lines []HoldLine
+	// codes are the presale codes whose uses the holds have.
+	codes []uuid.UUID
 }
 
 // lockDue locks holds in ascending id, reads the clock after the wait, and keeps those that are
@@ -39,6 +41,9 @@ func lockDue(ctx context.Context, tx pgx.Tx, at place, candidates []uuid.UUID) (
 	for _, row := range rows {
 		if HoldState(row.State).Live() && !r.now.Before(row.ClaimableAt) {
 			r.holds = append(r.holds, row.ID)
+			if row.PresaleCodeID != nil {
+				r.codes = append(r.codes, *row.PresaleCodeID)
+			}
 		}
 	}
 	if len(r.holds) == 0 {
@@ -70,7 +75,10 @@ func (r reaping) reap(ctx context.Context, tx pgx.Tx, at place) error {
 	if err := given.freeSeats(ctx, tx, at, string(seatStateHeld), r.holds); err != nil {
 		return err
 	}
-	return given.apply(ctx, tx, at, unhold())
+	if err := given.apply(ctx, tx, at, unhold()); err != nil {
+		return err
+	}
+	return moveUses(ctx, tx, at, r.codes, unhold())
 }
 
 // ExpireDue ends due holds of every tenant, at most limit of them, in small transactions, and says
@@ -148,20 +156,20 @@ func (s *Service) expireEach(ctx context.Context, at place, holds []uuid.UUID) (
 
 // expireOn gives back one batch of due holds on the counters that a claim wants, in a transaction
 // of its own: a refused claim rolls back and would otherwise reap the same ones again and again.
-func (s *Service) expireOn(ctx context.Context, p placing) (int, error) {
+func (s *Service) expireOn(ctx context.Context, b *batch) (int, error) {
 	return db.Replayable(ctx, s.db, "inventory.ExpireDue", func(ctx context.Context, tx pgx.Tx) (int, error) {
-		f, err := factsOf(ctx, tx, p.at, p.claim)
+		f, err := factsOf(ctx, tx, b.at, b.all, b.codes())
 		if err != nil {
 			return 0, err
 		}
-		due, err := p.dueOnCounters(ctx, tx, f, maxReap)
+		due, err := b.dueOnCounters(ctx, tx, f, maxReap)
 		if err != nil {
 			return 0, err
 		}
-		r, err := lockDue(ctx, tx, p.at, due)
+		r, err := lockDue(ctx, tx, b.at, due)
 		if err != nil {
 			return 0, err
 		}
-		return len(r.holds), r.reap(ctx, tx, p.at)
+		return len(r.holds), r.reap(ctx, tx, b.at)
 	})
 }

@@ -112,7 +112,9 @@ type Hold struct {
 	// Total is the price locked at the hold: the sum of its lines.
 	Total   money.Amount
 	Version int64
-	Lines   []HoldLine
+	// PresaleCode is the code whose use the hold has; nil for none.
+	PresaleCode *PresaleCodeID
+	Lines       []HoldLine
 }
 
 // HoldTerms are the sales terms that a hold keeps for its life.
@@ -229,7 +231,7 @@ func linesOf(ctx context.Context, q dbsqlc.DBTX, tenant uuid.UUID, region ids.Re
 }
 
 func holdOf(tenant tenants.TenantID, region ids.Region, row dbsqlc.HoldGetRow) Hold {
-	return Hold{
+	hold := Hold{
 		ID: HoldID{Region: region, UUID: row.ID}, Tenant: tenant, Channel: tenants.ChannelID{UUID: row.ChannelID},
 		Buyer: tenants.Buyer{Kind: tenants.BuyerKind(row.BuyerKind), ID: row.BuyerID},
 		State: HoldState(row.State), PlacedAt: row.PlacedAt, Deadline: row.Deadline, LeaseDeadline: row.LeaseDeadline,
@@ -242,6 +244,10 @@ func holdOf(tenant tenants.TenantID, region ids.Region, row dbsqlc.HoldGetRow) H
 		Total:   money.Amount{Minor: row.TotalMinor, Currency: money.Currency(row.Currency)},
 		Version: row.Version,
 	}
+	if row.PresaleCodeID != nil {
+		hold.PresaleCode = &PresaleCodeID{Region: region, UUID: *row.PresaleCodeID}
+	}
+	return hold
 }
 
 func holdLineOf(region ids.Region, row dbsqlc.HoldLinesRow) HoldLine {

@@ -68,6 +68,10 @@ const (
 	RefusalRequestKeyReused RefusalCode = "REQUEST_KEY_REUSED"
 	// RefusalNotBooked: the line of the booking was cancelled or marked before, so it cannot be now.
 	RefusalNotBooked RefusalCode = "NOT_BOOKED"
+	// RefusalPresaleCode: the presale code is not one of this show, or not good at this time.
+	RefusalPresaleCode RefusalCode = "PRESALE_CODE_INVALID"
+	// RefusalPresaleUsedUp: every use of the presale code is taken.
+	RefusalPresaleUsedUp RefusalCode = "PRESALE_CODE_USED_UP"
 	// RefusalBusy: too many want the same units at this moment; try again after RetryAfter.
 	RefusalBusy RefusalCode = "BUSY"
 )
@@ -169,6 +173,10 @@ func messageOf(code RefusalCode) string {
 		return "this request key was used before with other content"
 	case RefusalNotBooked:
 		return "the line of the booking is not booked any more"
+	case RefusalPresaleCode:
+		return "this presale code is not good for this show at this time"
+	case RefusalPresaleUsedUp:
+		return "this presale code has been used as often as it can be"
 	case RefusalBusy:
 		return "too many requests want the same units at this moment"
 	}

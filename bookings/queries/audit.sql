@@ -198,3 +198,18 @@ SELECT
     (SELECT count(*) FROM holds h WHERE @every_tenant::boolean OR h.tenant_id = @tenant_id::uuid) AS holds,
     (SELECT count(*) FROM bookings b WHERE @every_tenant::boolean OR b.tenant_id = @tenant_id::uuid) AS bookings,
     (SELECT count(*) FROM payment_attempts a WHERE @every_tenant::boolean OR a.tenant_id = @tenant_id::uuid) AS payments;
+
+-- name: AuditPresaleCounters :many
+-- A sale keeps its use of a code, also when it is cancelled.
+SELECT c.tenant_id, c.region, c.code_id, c.held, c.booked, COALESCE(h.held, 0)::bigint AS holds_held, COALESCE(h.booked, 0)::bigint AS holds_booked
+FROM presale_counters c
+LEFT JOIN (
+    SELECT tenant_id, region, presale_code_id,
+        sum(CASE WHEN state IN ('ACTIVE', 'PROCESSING') THEN 1 ELSE 0 END)::bigint AS held,
+        sum(CASE WHEN state = 'CONFIRMED' THEN 1 ELSE 0 END)::bigint AS booked
+    FROM holds
+    WHERE presale_code_id IS NOT NULL
+    GROUP BY tenant_id, region, presale_code_id) AS h
+    ON h.tenant_id = c.tenant_id AND h.region = c.region AND h.presale_code_id = c.code_id
+WHERE (@every_tenant::boolean OR c.tenant_id = @tenant_id::uuid)
+    AND (c.held <> COALESCE(h.held, 0) OR c.booked <> COALESCE(h.booked, 0));

@@ -73,6 +73,8 @@ type MutationResolver interface {
 	CreateRoomType(ctx context.Context, input CreateRoomTypeInput) (*RoomType, error)
 	SetNights(ctx context.Context, input SetNightsInput) (*NightsSet, error)
 	SetHouseLimit(ctx context.Context, input SetHouseLimitInput) (*NightsSet, error)
+	CreatePresaleCodes(ctx context.Context, input CreatePresaleCodesInput) ([]PresaleCode, error)
+	ChangePresaleCode(ctx context.Context, input ChangePresaleCodeInput) (*PresaleCode, error)
 	ImportChart(ctx context.Context, input ImportChartInput) (ImportChartResult, error)
 	CreateEvent(ctx context.Context, input CreateEventInput) (*Event, error)
 	CreateShow(ctx context.Context, input CreateShowInput) (*Show, error)
@@ -102,6 +104,7 @@ type QueryResolver interface {
 	Bookings(ctx context.Context, region *string, first int64, after *string) (*BookingConnection, error)
 	Audit(ctx context.Context, tenant *string) (*AuditReport, error)
 	Hold(ctx context.Context, id string) (*Hold, error)
+	PresaleCodes(ctx context.Context, show string, first int64, after *string) (*PresaleCodeConnection, error)
 	Shows(ctx context.Context, region *string, venue *string, from *time.Time, first int64, after *string) (*ShowConnection, error)
 	Show(ctx context.Context, id string) (*Show, error)
 	Chart(ctx context.Context, id string) (*Chart, error)
@@ -167,11 +170,13 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	inputUnmarshalers := func() *graphql.InputUnmarshalerIndex {
 		return graphql.NewInputUnmarshalerIndex(
 			graphql.NewInputUnmarshaler("BookingLinesInput", ec.unmarshalInputBookingLinesInput),
+			graphql.NewInputUnmarshaler("ChangePresaleCodeInput", ec.unmarshalInputChangePresaleCodeInput),
 			graphql.NewInputUnmarshaler("CheckoutInput", ec.unmarshalInputCheckoutInput),
 			graphql.NewInputUnmarshaler("ContactInput", ec.unmarshalInputContactInput),
 			graphql.NewInputUnmarshaler("CreateChannelInput", ec.unmarshalInputCreateChannelInput),
 			graphql.NewInputUnmarshaler("CreateEventInput", ec.unmarshalInputCreateEventInput),
 			graphql.NewInputUnmarshaler("CreateKeyInput", ec.unmarshalInputCreateKeyInput),
+			graphql.NewInputUnmarshaler("CreatePresaleCodesInput", ec.unmarshalInputCreatePresaleCodesInput),
 			graphql.NewInputUnmarshaler("CreateRoomTypeInput", ec.unmarshalInputCreateRoomTypeInput),
 			graphql.NewInputUnmarshaler("CreateShowInput", ec.unmarshalInputCreateShowInput),
 			graphql.NewInputUnmarshaler("CreateSiteInput", ec.unmarshalInputCreateSiteInput),
@@ -936,6 +941,10 @@ enum RefusalCode {
   REQUEST_KEY_REUSED
   "The line of the booking was cancelled or marked before."
   NOT_BOOKED
+  "The presale code is not one of this show, or not good at this time."
+  PRESALE_CODE_INVALID
+  "Every use of the presale code is taken."
+  PRESALE_CODE_USED_UP
   "Too many want the same units at this moment; try again after retryAfterMs."
   BUSY
 }
@@ -1164,6 +1173,11 @@ input PlaceHoldInput {
   The total that the buyer was shown; another one is refused. Null accepts the present price.
   """
   expectedTotal: MoneyInput
+  """
+  A presale code, which lets the buyer in before the sale opens and takes one of the code's uses. The
+  hold's seats and pools must be of one show.
+  """
+  presaleCode: String
 }
 
 """
@@ -1652,6 +1666,165 @@ type OversoldNight {
   How many rooms are held or sold.
   """
   taken: Int!
+}
+`, BuiltIn: false},
+	{Name: "../schema/presale.graphqls", Input: `extend type Query {
+  """
+  The presale codes of a show in alphabetical order, with their uses. For the tenant's admins.
+  """
+  presaleCodes(
+    "The show."
+    show: ID!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): PresaleCodeConnection!
+}
+
+extend type Mutation {
+  """
+  Adds presale codes to a show. Whoever has one may hold units of the show before its sale opens for
+  everybody. A code that the show has already is a conflict, and then none is added.
+  """
+  createPresaleCodes(
+    "The codes and what they are good for."
+    input: CreatePresaleCodesInput!
+  ): [PresaleCode!]!
+  """
+  Changes the uses or the window of a presale code. What is held or sold with it stays; to end a code,
+  set closesAt to a moment that has passed.
+  """
+  changePresaleCode(
+    "The code and what to set."
+    input: ChangePresaleCodeInput!
+  ): PresaleCode!
+}
+
+"""
+A code that opens a show's sale early, for as many holds as it has uses.
+"""
+type PresaleCode {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  The code, in capitals. Buyers may write it in any case and with spaces.
+  """
+  code: String!
+  """
+  The show that it is good for.
+  """
+  showId: ID!
+  """
+  How many holds it is good for.
+  """
+  uses: Int!
+  """
+  How many of them live holds have; a hold that ends without a sale gives its use back.
+  """
+  held: Int!
+  """
+  How many of them were sold. A sale keeps its use, also when it is cancelled.
+  """
+  used: Int!
+  """
+  From when it is good; null is from the beginning.
+  """
+  opensAt: DateTime
+  """
+  Until when it is good, for the hold, its extension and its checkout; null is until the sale ends.
+  """
+  closesAt: DateTime
+}
+
+"""
+A page of presale codes.
+"""
+type PresaleCodeConnection {
+  """
+  The codes with their cursors.
+  """
+  edges: [PresaleCodeEdge!]!
+  """
+  The codes alone.
+  """
+  nodes: [PresaleCode!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A presale code in a page.
+"""
+type PresaleCodeEdge {
+  """
+  Where the code stands in the list.
+  """
+  cursor: String!
+  """
+  The code.
+  """
+  node: PresaleCode!
+}
+
+"""
+Presale codes of one show with the same uses and window.
+"""
+input CreatePresaleCodesInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The show.
+  """
+  show: ID!
+  """
+  1 to 1000 codes of 4 to 64 letters A to Z, digits, - and _. Capitals and spaces make no difference.
+  """
+  codes: [String!]!
+  """
+  How many holds each code is good for, 0 to 1000000.
+  """
+  uses: Int!
+  """
+  From when they are good; null is at once.
+  """
+  opensAt: DateTime
+  """
+  Until when they are good; null is until the sale ends.
+  """
+  closesAt: DateTime
+}
+
+"""
+What to set of a presale code; null leaves a value as it is.
+"""
+input ChangePresaleCodeInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The id of the code.
+  """
+  presaleCode: ID!
+  """
+  0 to 1000000. Fewer than are held and used ends the code.
+  """
+  uses: Int
+  """
+  From when it is good.
+  """
+  opensAt: DateTime
+  """
+  Until when it is good.
+  """
+  closesAt: DateTime
 }
 `, BuiltIn: false},
 	{Name: "../schema/shows.graphqls", Input: `extend type Query {
@@ -3271,6 +3444,11 @@ type Terms {
   """
   maxActiveHoldsPerInstrument: Int!
   """
+  How many seats and pool units of one show a guest may have, in live holds and standing bookings
+  together; null is no limit.
+  """
+  maxUnitsPerBuyer: Int
+  """
   Whether a hold needs an admission from the waiting room.
   """
   admissionRequired: Boolean!
@@ -3371,6 +3549,10 @@ input SetTermsInput {
   1 to 1000.
   """
   maxActiveHoldsPerInstrument: Int
+  """
+  1 to 1000.
+  """
+  maxUnitsPerBuyer: Int
 }
 `, BuiltIn: false},
 }
@@ -3886,6 +4068,50 @@ func (ec *executionContext) childFields_PoolCapacitySet(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type PoolCapacitySet", field.Name)
 }
 
+func (ec *executionContext) childFields_PresaleCode(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_PresaleCode_id(ctx, field)
+	case "code":
+		return ec.fieldContext_PresaleCode_code(ctx, field)
+	case "showId":
+		return ec.fieldContext_PresaleCode_showId(ctx, field)
+	case "uses":
+		return ec.fieldContext_PresaleCode_uses(ctx, field)
+	case "held":
+		return ec.fieldContext_PresaleCode_held(ctx, field)
+	case "used":
+		return ec.fieldContext_PresaleCode_used(ctx, field)
+	case "opensAt":
+		return ec.fieldContext_PresaleCode_opensAt(ctx, field)
+	case "closesAt":
+		return ec.fieldContext_PresaleCode_closesAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PresaleCode", field.Name)
+}
+
+func (ec *executionContext) childFields_PresaleCodeConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PresaleCodeConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_PresaleCodeConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PresaleCodeConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PresaleCodeConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PresaleCodeEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_PresaleCodeEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_PresaleCodeEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PresaleCodeEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_PriceLevel(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -4218,6 +4444,8 @@ func (ec *executionContext) childFields_Terms(ctx context.Context, field graphql
 		return ec.fieldContext_Terms_maxActiveHoldsPerBuyer(ctx, field)
 	case "maxActiveHoldsPerInstrument":
 		return ec.fieldContext_Terms_maxActiveHoldsPerInstrument(ctx, field)
+	case "maxUnitsPerBuyer":
+		return ec.fieldContext_Terms_maxUnitsPerBuyer(ctx, field)
 	case "admissionRequired":
 		return ec.fieldContext_Terms_admissionRequired(ctx, field)
 	case "orphanSeats":
@@ -4460,6 +4688,20 @@ func (ec *executionContext) field_Mutation_cancelBooking_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_changePresaleCode_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (ChangePresaleCodeInput, error) {
+			return ec.unmarshalNChangePresaleCodeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangePresaleCodeInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_checkout_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -4508,6 +4750,20 @@ func (ec *executionContext) field_Mutation_createKey_args(ctx context.Context, r
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (CreateKeyInput, error) {
 			return ec.unmarshalNCreateKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateKeyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createPresaleCodes_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CreatePresaleCodesInput, error) {
+			return ec.unmarshalNCreatePresaleCodesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreatePresaleCodesInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -5011,6 +5267,36 @@ func (ec *executionContext) field_Query_node_args(ctx context.Context, rawArgs m
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_presaleCodes_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "show",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["show"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
 	return args, nil
 }
 
@@ -9231,6 +9517,94 @@ func (ec *executionContext) fieldContext_Mutation_setHouseLimit(ctx context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_createPresaleCodes(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createPresaleCodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreatePresaleCodes(ctx, fc.Args["input"].(CreatePresaleCodesInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []PresaleCode) graphql.Marshaler {
+			return ec.marshalNPresaleCode2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createPresaleCodes(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PresaleCode(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createPresaleCodes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_changePresaleCode(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_changePresaleCode(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ChangePresaleCode(ctx, fc.Args["input"].(ChangePresaleCodeInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *PresaleCode) graphql.Marshaler {
+			return ec.marshalNPresaleCode2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_changePresaleCode(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PresaleCode(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_changePresaleCode_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_importChart(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -10644,6 +11018,341 @@ func (ec *executionContext) fieldContext_PoolCapacitySet_oversoldBy(_ context.Co
 	return graphql.NewScalarFieldContext("PoolCapacitySet", field, false, false, "Int")
 }
 
+func (ec *executionContext) _PresaleCode_id(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "ID")
+}
+
+func (ec *executionContext) _PresaleCode_code(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "String")
+}
+
+func (ec *executionContext) _PresaleCode_showId(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_showId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShowID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_showId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "ID")
+}
+
+func (ec *executionContext) _PresaleCode_uses(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_uses(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Uses, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_uses(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PresaleCode_held(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_held(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Held, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_held(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PresaleCode_used(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_used(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Used, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_used(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PresaleCode_opensAt(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_opensAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OpensAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_opensAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _PresaleCode_closesAt(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_closesAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClosesAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_closesAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _PresaleCodeConnection_edges(ctx context.Context, field graphql.CollectedField, obj *PresaleCodeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCodeConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []PresaleCodeEdge) graphql.Marshaler {
+			return ec.marshalNPresaleCodeEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCodeConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PresaleCodeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PresaleCodeEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PresaleCodeConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *PresaleCodeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCodeConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []PresaleCode) graphql.Marshaler {
+			return ec.marshalNPresaleCode2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCodeConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PresaleCodeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PresaleCode(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PresaleCodeConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *PresaleCodeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCodeConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCodeConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PresaleCodeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PresaleCodeEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *PresaleCodeEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCodeEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCodeEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCodeEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _PresaleCodeEdge_node(ctx context.Context, field graphql.CollectedField, obj *PresaleCodeEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCodeEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PresaleCode) graphql.Marshaler {
+			return ec.marshalNPresaleCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCodeEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PresaleCodeEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PresaleCode(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _PriceLevel_id(ctx context.Context, field graphql.CollectedField, obj *PriceLevel) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -11347,6 +12056,50 @@ func (ec *executionContext) fieldContext_Query_hold(ctx context.Context, field g
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_hold_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_presaleCodes(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_presaleCodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().PresaleCodes(ctx, fc.Args["show"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *PresaleCodeConnection) graphql.Marshaler {
+			return ec.marshalNPresaleCodeConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_presaleCodes(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PresaleCodeConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_presaleCodes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -14284,6 +15037,29 @@ func (ec *executionContext) fieldContext_Terms_maxActiveHoldsPerInstrument(_ con
 	return graphql.NewScalarFieldContext("Terms", field, false, false, "Int")
 }
 
+func (ec *executionContext) _Terms_maxUnitsPerBuyer(ctx context.Context, field graphql.CollectedField, obj *Terms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Terms_maxUnitsPerBuyer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxUnitsPerBuyer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Terms_maxUnitsPerBuyer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Terms", field, false, false, "Int")
+}
+
 func (ec *executionContext) _Terms_admissionRequired(ctx context.Context, field graphql.CollectedField, obj *Terms) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -16353,6 +17129,76 @@ func UnmarshalBookingLinesInput(ctx context.Context, raw any) (BookingLinesInput
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputChangePresaleCodeInput(ctx context.Context, obj any) (ChangePresaleCodeInput, error) {
+	var it ChangePresaleCodeInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "presaleCode", "uses", "opensAt", "closesAt"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "presaleCode":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("presaleCode"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PresaleCode = data
+		case "uses":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("uses"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Uses = data
+		case "opensAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("opensAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OpensAt = data
+		case "closesAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("closesAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClosesAt = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalChangePresaleCodeInput unmarshals raw into the ChangePresaleCodeInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalChangePresaleCodeInput(ctx context.Context, raw any) (ChangePresaleCodeInput, error) {
+	var out ChangePresaleCodeInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ChangePresaleCodeInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCheckoutInput(ctx context.Context, obj any) (CheckoutInput, error) {
 	var it CheckoutInput
 	if obj == nil {
@@ -16676,6 +17522,83 @@ func (ec *executionContext) unmarshalInputCreateKeyInput(ctx context.Context, ob
 func UnmarshalCreateKeyInput(ctx context.Context, raw any) (CreateKeyInput, error) {
 	var out CreateKeyInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateKeyInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputCreatePresaleCodesInput(ctx context.Context, obj any) (CreatePresaleCodesInput, error) {
+	var it CreatePresaleCodesInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "show", "codes", "uses", "opensAt", "closesAt"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "show":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("show"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Show = data
+		case "codes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("codes"))
+			data, err := ec.unmarshalNString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Codes = data
+		case "uses":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("uses"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Uses = data
+		case "opensAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("opensAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OpensAt = data
+		case "closesAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("closesAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClosesAt = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCreatePresaleCodesInput unmarshals raw into the CreatePresaleCodesInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreatePresaleCodesInput(ctx context.Context, raw any) (CreatePresaleCodesInput, error) {
+	var out CreatePresaleCodesInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreatePresaleCodesInput", raw, &out)
 	return out, err
 }
 
@@ -17450,7 +18373,7 @@ func (ec *executionContext) unmarshalInputPlaceHoldInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"requestKey", "lines", "expectedTotal"}
+	fieldsInOrder := [...]string{"requestKey", "lines", "expectedTotal", "presaleCode"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -17478,6 +18401,13 @@ func (ec *executionContext) unmarshalInputPlaceHoldInput(ctx context.Context, ob
 				return it, err
 			}
 			it.ExpectedTotal = data
+		case "presaleCode":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("presaleCode"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PresaleCode = data
 		}
 	}
 	return it, nil
@@ -18144,7 +19074,7 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"show", "property", "holdSeconds", "maxExtensions", "maxHoldSeconds", "processingSeconds", "graceSeconds", "latePayment", "onDecline", "maxSeatsPerHold", "maxQuantityPerHold", "maxNightsPerStay", "maxActiveHoldsPerBuyer", "maxActiveHoldsPerInstrument"}
+	fieldsInOrder := [...]string{"show", "property", "holdSeconds", "maxExtensions", "maxHoldSeconds", "processingSeconds", "graceSeconds", "latePayment", "onDecline", "maxSeatsPerHold", "maxQuantityPerHold", "maxNightsPerStay", "maxActiveHoldsPerBuyer", "maxActiveHoldsPerInstrument", "maxUnitsPerBuyer"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -18249,6 +19179,13 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 				return it, err
 			}
 			it.MaxActiveHoldsPerInstrument = data
+		case "maxUnitsPerBuyer":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxUnitsPerBuyer"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MaxUnitsPerBuyer = data
 		}
 	}
 	return it, nil
@@ -20303,6 +21240,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "createPresaleCodes":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createPresaleCodes(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "changePresaleCode":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_changePresaleCode(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "importChart":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_importChart(ctx, field)
@@ -20772,6 +21723,155 @@ func (ec *executionContext) _PoolCapacitySet(ctx context.Context, sel ast.Select
 	return out
 }
 
+var presaleCodeImplementors = []string{"PresaleCode"}
+
+func (ec *executionContext) _PresaleCode(ctx context.Context, sel ast.SelectionSet, obj *PresaleCode) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, presaleCodeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PresaleCode")
+		case "id":
+			out.Values[i] = ec._PresaleCode_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "code":
+			out.Values[i] = ec._PresaleCode_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "showId":
+			out.Values[i] = ec._PresaleCode_showId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "uses":
+			out.Values[i] = ec._PresaleCode_uses(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "held":
+			out.Values[i] = ec._PresaleCode_held(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "used":
+			out.Values[i] = ec._PresaleCode_used(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "opensAt":
+			out.Values[i] = ec._PresaleCode_opensAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "closesAt":
+			out.Values[i] = ec._PresaleCode_closesAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var presaleCodeConnectionImplementors = []string{"PresaleCodeConnection"}
+
+func (ec *executionContext) _PresaleCodeConnection(ctx context.Context, sel ast.SelectionSet, obj *PresaleCodeConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, presaleCodeConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PresaleCodeConnection")
+		case "edges":
+			out.Values[i] = ec._PresaleCodeConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._PresaleCodeConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._PresaleCodeConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var presaleCodeEdgeImplementors = []string{"PresaleCodeEdge"}
+
+func (ec *executionContext) _PresaleCodeEdge(ctx context.Context, sel ast.SelectionSet, obj *PresaleCodeEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, presaleCodeEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PresaleCodeEdge")
+		case "cursor":
+			out.Values[i] = ec._PresaleCodeEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._PresaleCodeEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var priceLevelImplementors = []string{"PriceLevel"}
 
 func (ec *executionContext) _PriceLevel(ctx context.Context, sel ast.SelectionSet, obj *PriceLevel) graphql.Marshaler {
@@ -21024,6 +22124,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, false,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_hold(ctx, field)
+				})
+		case "presaleCodes":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_presaleCodes(ctx, field)
 				})
 		case "shows":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
@@ -22024,6 +23130,11 @@ func (ec *executionContext) _Terms(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "maxUnitsPerBuyer":
+			out.Values[i] = ec._Terms_maxUnitsPerBuyer(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "admissionRequired":
 			out.Values[i] = ec._Terms_admissionRequired(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -22977,6 +24088,11 @@ func (ec *executionContext) marshalNCategory2ᚕgithubᚗcomᚋholdfastᚋholdfa
 	return ret
 }
 
+func (ec *executionContext) unmarshalNChangePresaleCodeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangePresaleCodeInput(ctx context.Context, v any) (ChangePresaleCodeInput, error) {
+	res, err := ec.unmarshalInputChangePresaleCodeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNChannel2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChannel(ctx context.Context, sel ast.SelectionSet, v Channel) graphql.Marshaler {
 	return ec._Channel(ctx, sel, &v)
 }
@@ -23092,6 +24208,11 @@ func (ec *executionContext) unmarshalNCreateEventInput2githubᚗcomᚋholdfast�
 
 func (ec *executionContext) unmarshalNCreateKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateKeyInput(ctx context.Context, v any) (CreateKeyInput, error) {
 	res, err := ec.unmarshalInputCreateKeyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreatePresaleCodesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreatePresaleCodesInput(ctx context.Context, v any) (CreatePresaleCodesInput, error) {
+	res, err := ec.unmarshalInputCreatePresaleCodesInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -23617,6 +24738,62 @@ func (ec *executionContext) unmarshalNPoolInput2ᚕgithubᚗcomᚋholdfastᚋhol
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) marshalNPresaleCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCode(ctx context.Context, sel ast.SelectionSet, v PresaleCode) graphql.Marshaler {
+	return ec._PresaleCode(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPresaleCode2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeᚄ(ctx context.Context, sel ast.SelectionSet, v []PresaleCode) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPresaleCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCode(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNPresaleCode2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCode(ctx context.Context, sel ast.SelectionSet, v *PresaleCode) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "PresaleCode!")
+		return graphql.Null
+	}
+	return ec._PresaleCode(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPresaleCodeConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeConnection(ctx context.Context, sel ast.SelectionSet, v *PresaleCodeConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "PresaleCodeConnection!")
+		return graphql.Null
+	}
+	return ec._PresaleCodeConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPresaleCodeEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeEdge(ctx context.Context, sel ast.SelectionSet, v PresaleCodeEdge) graphql.Marshaler {
+	return ec._PresaleCodeEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPresaleCodeEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []PresaleCodeEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPresaleCodeEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNPriceLevel2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPriceLevel(ctx context.Context, sel ast.SelectionSet, v PriceLevel) graphql.Marshaler {

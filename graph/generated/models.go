@@ -248,6 +248,20 @@ type Category struct {
 	Color *string `json:"color"`
 }
 
+// What to set of a presale code; null leaves a value as it is.
+type ChangePresaleCodeInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The id of the code.
+	PresaleCode string `json:"presaleCode"`
+	// 0 to 1000000. Fewer than are held and used ends the code.
+	Uses *int64 `json:"uses"`
+	// From when it is good.
+	OpensAt *time.Time `json:"opensAt"`
+	// Until when it is good.
+	ClosesAt *time.Time `json:"closesAt"`
+}
+
 // A way of selling.
 type Channel struct {
 	// The public id.
@@ -426,6 +440,22 @@ type CreateKeyInput struct {
 	Channel *string `json:"channel"`
 	// When it stops working, within ten years; null for a key that works until it is revoked.
 	ExpiresAt *time.Time `json:"expiresAt"`
+}
+
+// Presale codes of one show with the same uses and window.
+type CreatePresaleCodesInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The show.
+	Show string `json:"show"`
+	// 1 to 1000 codes of 4 to 64 letters A to Z, digits, - and _. Capitals and spaces make no difference.
+	Codes []string `json:"codes"`
+	// How many holds each code is good for, 0 to 1000000.
+	Uses int64 `json:"uses"`
+	// From when they are good; null is at once.
+	OpensAt *time.Time `json:"opensAt"`
+	// Until when they are good; null is until the sale ends.
+	ClosesAt *time.Time `json:"closesAt"`
 }
 
 // A room type to be.
@@ -798,6 +828,9 @@ type PlaceHoldInput struct {
 	Lines []HoldLineInput `json:"lines"`
 	// The total that the buyer was shown; another one is refused. Null accepts the present price.
 	ExpectedTotal *MoneyInput `json:"expectedTotal"`
+	// A presale code, which lets the buyer in before the sale opens and takes one of the code's uses. The
+	// hold's seats and pools must be of one show.
+	PresaleCode *string `json:"presaleCode"`
 }
 
 // A place on the drawing, in plan units.
@@ -855,6 +888,44 @@ type PoolQuantityInput struct {
 	Pool string `json:"pool"`
 	// How many units, 1 to 1000.
 	Quantity int64 `json:"quantity"`
+}
+
+// A code that opens a show's sale early, for as many holds as it has uses.
+type PresaleCode struct {
+	// The public id.
+	ID string `json:"id"`
+	// The code, in capitals. Buyers may write it in any case and with spaces.
+	Code string `json:"code"`
+	// The show that it is good for.
+	ShowID string `json:"showId"`
+	// How many holds it is good for.
+	Uses int64 `json:"uses"`
+	// How many of them live holds have; a hold that ends without a sale gives its use back.
+	Held int64 `json:"held"`
+	// How many of them were sold. A sale keeps its use, also when it is cancelled.
+	Used int64 `json:"used"`
+	// From when it is good; null is from the beginning.
+	OpensAt *time.Time `json:"opensAt"`
+	// Until when it is good, for the hold, its extension and its checkout; null is until the sale ends.
+	ClosesAt *time.Time `json:"closesAt"`
+}
+
+// A page of presale codes.
+type PresaleCodeConnection struct {
+	// The codes with their cursors.
+	Edges []PresaleCodeEdge `json:"edges"`
+	// The codes alone.
+	Nodes []PresaleCode `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A presale code in a page.
+type PresaleCodeEdge struct {
+	// Where the code stands in the list.
+	Cursor string `json:"cursor"`
+	// The code.
+	Node PresaleCode `json:"node"`
 }
 
 // A price of a show.
@@ -1143,6 +1214,8 @@ type SetTermsInput struct {
 	MaxActiveHoldsPerBuyer *int64 `json:"maxActiveHoldsPerBuyer"`
 	// 1 to 1000.
 	MaxActiveHoldsPerInstrument *int64 `json:"maxActiveHoldsPerInstrument"`
+	// 1 to 1000.
+	MaxUnitsPerBuyer *int64 `json:"maxUnitsPerBuyer"`
 }
 
 // One performance of an event.
@@ -1280,6 +1353,9 @@ type Terms struct {
 	MaxActiveHoldsPerBuyer int64 `json:"maxActiveHoldsPerBuyer"`
 	// How many live holds may be paid with one payment method.
 	MaxActiveHoldsPerInstrument int64 `json:"maxActiveHoldsPerInstrument"`
+	// How many seats and pool units of one show a guest may have, in live holds and standing bookings
+	// together; null is no limit.
+	MaxUnitsPerBuyer *int64 `json:"maxUnitsPerBuyer"`
 	// Whether a hold needs an admission from the waiting room.
 	AdmissionRequired bool `json:"admissionRequired"`
 	// Whether a selection may leave a single free seat.
@@ -2235,6 +2311,10 @@ const (
 	RefusalCodeRequestKeyReused RefusalCode = "REQUEST_KEY_REUSED"
 	// The line of the booking was cancelled or marked before.
 	RefusalCodeNotBooked RefusalCode = "NOT_BOOKED"
+	// The presale code is not one of this show, or not good at this time.
+	RefusalCodePresaleCodeInvalid RefusalCode = "PRESALE_CODE_INVALID"
+	// Every use of the presale code is taken.
+	RefusalCodePresaleCodeUsedUp RefusalCode = "PRESALE_CODE_USED_UP"
 	// Too many want the same units at this moment; try again after retryAfterMs.
 	RefusalCodeBusy RefusalCode = "BUSY"
 )
@@ -2268,12 +2348,14 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeNoExtensionLeft,
 	RefusalCodeRequestKeyReused,
 	RefusalCodeNotBooked,
+	RefusalCodePresaleCodeInvalid,
+	RefusalCodePresaleCodeUsedUp,
 	RefusalCodeBusy,
 }
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodeBusy:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeBusy:
 		return true
 	}
 	return false

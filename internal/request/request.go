@@ -9,11 +9,13 @@ package request
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -56,6 +58,63 @@ func Fingerprint(content any) ([]byte, error) {
 	}
 	sum := sha256.Sum256(encoded)
 	return sum[:], nil
+}
+
+// NewClaim is one of several requests whose keys are taken at once.
+type NewClaim struct {
+	Scope       string
+	Key         string
+	Fingerprint []byte
+	ResultID    uuid.UUID
+}
+
+// ClaimAll takes the keys of several requests, which must differ, and says which of them were free.
+// Like Claim it must be the first statement of its transaction that locks anything.
+func ClaimAll(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region ids.Region, claims []NewClaim) ([]bool, error) {
+	params := dbsqlc.RequestsInsertParams{TenantID: tenant, Region: string(region)}
+	// In the order of the key, so that two transactions with some keys in common never wait in a circle.
+	order := make([]int, len(claims))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(claims[a].Scope, claims[b].Scope), cmp.Compare(claims[a].Key, claims[b].Key))
+	})
+	at := make(map[uuid.UUID]int, len(claims))
+	for _, i := range order {
+		at[claims[i].ResultID] = i
+		params.Scopes = append(params.Scopes, claims[i].Scope)
+		params.Keys = append(params.Keys, claims[i].Key)
+		params.Fingerprints = append(params.Fingerprints, claims[i].Fingerprint)
+		params.ResultIds = append(params.ResultIds, claims[i].ResultID)
+	}
+	inserted, err := dbsqlc.New(tx).RequestsInsert(ctx, params)
+	if err != nil {
+		return nil, fmt.Errorf("claim request keys: %w", err)
+	}
+	fresh := make([]bool, len(claims))
+	for _, result := range inserted {
+		fresh[at[result]] = true
+	}
+	return fresh, nil
+}
+
+// Forget gives back keys that ClaimAll took in the same transaction, for requests that were refused.
+func Forget(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region ids.Region, claims []NewClaim) error {
+	if len(claims) == 0 {
+		return nil
+	}
+	params := make([]dbsqlc.RequestDeleteParams, len(claims))
+	for i, claim := range claims {
+		params[i] = dbsqlc.RequestDeleteParams{TenantID: tenant, Region: string(region), Scope: claim.Scope, Key: claim.Key, ResultID: claim.ResultID}
+	}
+	var failed error
+	deleting := dbsqlc.New(tx).RequestDelete(ctx, params)
+	deleting.Exec(func(_ int, err error) { failed = errors.Join(failed, err) })
+	if failed != nil {
+		return fmt.Errorf("give back request keys: %w", failed)
+	}
+	return nil
 }
 
 // Claim takes the key for resultID, or tells which result it already led to. It must be the first

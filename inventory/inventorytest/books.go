@@ -84,6 +84,16 @@ func (x *Tenant) Audit(returned ...inventory.HoldID) {
 			WHERE c.held <> COALESCE(l.held, 0) OR c.booked <> COALESCE(l.booked, 0) OR c.held + c.booked > c.ceiling
 				OR c.ceiling <> GREATEST(c.sell_limit, c.held + c.booked)`, back)...)
 	}
+	// A sale keeps its use of a presale code whether or not its units were given back.
+	wrong = append(wrong, x.list(`
+		SELECT 'presale code ' || c.code_id::text || ': held ' || c.held::text || ' booked ' || c.booked::text
+		FROM presale_counters c
+		LEFT JOIN (
+			SELECT presale_code_id AS code, sum(CASE WHEN state IN ('ACTIVE', 'PROCESSING') THEN 1 ELSE 0 END)::bigint AS held,
+				sum(CASE WHEN state = 'CONFIRMED' THEN 1 ELSE 0 END)::bigint AS booked
+			FROM holds WHERE tenant_id = $1 AND presale_code_id IS NOT NULL GROUP BY 1) AS h ON h.code = c.code_id
+		WHERE c.tenant_id = $1 AND cardinality($2::uuid[]) >= 0
+			AND (c.held <> COALESCE(h.held, 0) OR c.booked <> COALESCE(h.booked, 0))`, back)...)
 	wrong = append(wrong, x.list(`
 		SELECT 'seat ' || l.seat_id::text || ' is not owned by its hold ' || h.id::text || ' ' || h.state
 		FROM holds h JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id

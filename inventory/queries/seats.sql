@@ -12,10 +12,12 @@ WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id AND sea
     AND state = 'HELD' AND claimable_at <= @now::timestamptz;
 
 -- name: SeatsHold :execrows
+-- Seats of one show for one hold or several; each row was locked before.
 UPDATE show_seats
-SET state = 'HELD', hold_id = @hold_id::uuid, claimable_at = @claimable_at::timestamptz
-WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id AND seat_id = ANY(@seat_ids::uuid[])
-    AND state = 'AVAILABLE';
+SET state = 'HELD', hold_id = w.hold_id, claimable_at = @claimable_at::timestamptz
+FROM (SELECT unnest(@seat_ids::uuid[]) AS seat_id, unnest(@hold_ids::uuid[]) AS hold_id) AS w
+WHERE show_seats.tenant_id = @tenant_id AND show_seats.region = @region AND show_seats.show_id = @show_id
+    AND show_seats.seat_id = w.seat_id AND show_seats.state = 'AVAILABLE';
 
 -- name: SeatsReschedule :execrows
 UPDATE show_seats

@@ -582,6 +582,65 @@ func (q *Queries) AuditPoolCounters(ctx context.Context, arg AuditPoolCountersPa
 	return items, nil
 }
 
+const auditPresaleCounters = `-- name: AuditPresaleCounters :many
+SELECT c.tenant_id, c.region, c.code_id, c.held, c.booked, COALESCE(h.held, 0)::bigint AS holds_held, COALESCE(h.booked, 0)::bigint AS holds_booked
+FROM presale_counters c
+LEFT JOIN (
+    SELECT tenant_id, region, presale_code_id,
+        sum(CASE WHEN state IN ('ACTIVE', 'PROCESSING') THEN 1 ELSE 0 END)::bigint AS held,
+        sum(CASE WHEN state = 'CONFIRMED' THEN 1 ELSE 0 END)::bigint AS booked
+    FROM holds
+    WHERE presale_code_id IS NOT NULL
+    GROUP BY tenant_id, region, presale_code_id) AS h
+    ON h.tenant_id = c.tenant_id AND h.region = c.region AND h.presale_code_id = c.code_id
+WHERE ($1::boolean OR c.tenant_id = $2::uuid)
+    AND (c.held <> COALESCE(h.held, 0) OR c.booked <> COALESCE(h.booked, 0))
+`
+
+type AuditPresaleCountersParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+}
+
+type AuditPresaleCountersRow struct {
+	TenantID    uuid.UUID
+	Region      string
+	CodeID      uuid.UUID
+	Held        int64
+	Booked      int64
+	HoldsHeld   int64
+	HoldsBooked int64
+}
+
+// A sale keeps its use of a code, also when it is cancelled.
+func (q *Queries) AuditPresaleCounters(ctx context.Context, arg AuditPresaleCountersParams) ([]AuditPresaleCountersRow, error) {
+	rows, err := q.db.Query(ctx, auditPresaleCounters, arg.EveryTenant, arg.TenantID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditPresaleCountersRow
+	for rows.Next() {
+		var i AuditPresaleCountersRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.CodeID,
+			&i.Held,
+			&i.Booked,
+			&i.HoldsHeld,
+			&i.HoldsBooked,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const auditRefundSums = `-- name: AuditRefundSums :many
 SELECT a.tenant_id, a.region, a.id
 FROM payment_attempts a

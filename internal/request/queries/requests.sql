@@ -3,6 +3,20 @@ INSERT INTO requests (tenant_id, region, scope, key, fingerprint, result_id)
 VALUES (@tenant_id, @region, @scope, @key, @fingerprint, @result_id)
 ON CONFLICT (tenant_id, region, scope, key) DO NOTHING;
 
+-- name: RequestsInsert :many
+-- The keys of several requests at once; result_id says which of them were free.
+INSERT INTO requests (tenant_id, region, scope, key, fingerprint, result_id)
+SELECT @tenant_id::uuid, @region::text, r.scope, r.key, r.fingerprint, r.result_id
+FROM (
+    SELECT unnest(@scopes::text[]) AS scope, unnest(@keys::text[]) AS key, unnest(@fingerprints::bytea[]) AS fingerprint,
+        unnest(@result_ids::uuid[]) AS result_id) AS r
+ON CONFLICT (tenant_id, region, scope, key) DO NOTHING
+RETURNING result_id;
+
+-- name: RequestDelete :batchexec
+DELETE FROM requests
+WHERE tenant_id = @tenant_id AND region = @region AND scope = @scope AND key = @key AND result_id = @result_id;
+
 -- name: RequestGet :one
 SELECT fingerprint, result_id
 FROM requests

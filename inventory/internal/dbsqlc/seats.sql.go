@@ -162,28 +162,30 @@ func (q *Queries) SeatsFree(ctx context.Context, arg SeatsFreeParams) (int64, er
 
 const seatsHold = `-- name: SeatsHold :execrows
 UPDATE show_seats
-SET state = 'HELD', hold_id = $1::uuid, claimable_at = $2::timestamptz
-WHERE tenant_id = $3 AND region = $4 AND show_id = $5 AND seat_id = ANY($6::uuid[])
-    AND state = 'AVAILABLE'
+SET state = 'HELD', hold_id = w.hold_id, claimable_at = $1::timestamptz
+FROM (SELECT unnest($5::uuid[]) AS seat_id, unnest($6::uuid[]) AS hold_id) AS w
+WHERE show_seats.tenant_id = $2 AND show_seats.region = $3 AND show_seats.show_id = $4
+    AND show_seats.seat_id = w.seat_id AND show_seats.state = 'AVAILABLE'
 `
 
 type SeatsHoldParams struct {
-	HoldID      uuid.UUID
 	ClaimableAt time.Time
 	TenantID    uuid.UUID
 	Region      string
 	ShowID      uuid.UUID
 	SeatIds     []uuid.UUID
+	HoldIds     []uuid.UUID
 }
 
+// Seats of one show for one hold or several; each row was locked before.
 func (q *Queries) SeatsHold(ctx context.Context, arg SeatsHoldParams) (int64, error) {
 	result, err := q.db.Exec(ctx, seatsHold,
-		arg.HoldID,
 		arg.ClaimableAt,
 		arg.TenantID,
 		arg.Region,
 		arg.ShowID,
 		arg.SeatIds,
+		arg.HoldIds,
 	)
 	if err != nil {
 		return 0, err

@@ -79,6 +79,14 @@ ALTER TABLE "pools" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NO
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "pools" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "presale_codes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "presale_codes" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "presale_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "presale_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "price_levels" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "price_levels" SET LOCALITY REGIONAL BY ROW AS "crdb_region";

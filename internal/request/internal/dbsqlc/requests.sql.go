@@ -70,3 +70,50 @@ func (q *Queries) RequestInsert(ctx context.Context, arg RequestInsertParams) (i
 	}
 	return result.RowsAffected(), nil
 }
+
+const requestsInsert = `-- name: RequestsInsert :many
+INSERT INTO requests (tenant_id, region, scope, key, fingerprint, result_id)
+SELECT $1::uuid, $2::text, r.scope, r.key, r.fingerprint, r.result_id
+FROM (
+    SELECT unnest($3::text[]) AS scope, unnest($4::text[]) AS key, unnest($5::bytea[]) AS fingerprint,
+        unnest($6::uuid[]) AS result_id) AS r
+ON CONFLICT (tenant_id, region, scope, key) DO NOTHING
+RETURNING result_id
+`
+
+type RequestsInsertParams struct {
+	TenantID     uuid.UUID
+	Region       string
+	Scopes       []string
+	Keys         []string
+	Fingerprints [][]byte
+	ResultIds    []uuid.UUID
+}
+
+// The keys of several requests at once; result_id says which of them were free.
+func (q *Queries) RequestsInsert(ctx context.Context, arg RequestsInsertParams) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, requestsInsert,
+		arg.TenantID,
+		arg.Region,
+		arg.Scopes,
+		arg.Keys,
+		arg.Fingerprints,
+		arg.ResultIds,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var result_id uuid.UUID
+		if err := rows.Scan(&result_id); err != nil {
+			return nil, err
+		}
+		items = append(items, result_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
