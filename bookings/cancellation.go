@@ -42,6 +42,9 @@ type Cancellation struct {
 	Reason string
 }
 
+// DryRun says that nothing was done.
+func (c Cancellation) DryRun() bool { return c.ID == uuid.Nil }
+
 // CancelledLine is one line of a cancellation: Price is Fee + Refund, and Tax is FeeTax + RefundTax.
 type CancelledLine struct {
 	Ordinal   int64
