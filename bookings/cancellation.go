@@ -105,7 +105,7 @@ func (c canceller) quoteTx(ctx context.Context, tx pgx.Tx, booking Booking, inpu
 // judgeClosed refuses lines that have been used, or may have been.
 func judgeClosed(booking Booking, chosen []Line, now time.Time) error {
 	for _, line := range chosen {
-		why := ""
+		var why string
 		timeline, ok := booking.timelineOf(line.Ordinal)
 		switch {
 		case line.State == LineStateNoShow:

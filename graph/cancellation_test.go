@@ -91,11 +91,13 @@ type shownPolicy struct {
 
 const policyFields = `name checkInTime closesAt steps { minutesBefore daysBefore localTime until fee { kind basisPoints amount { amountMinor } } } finalFee { kind basisPoints amount { amountMinor } }`
 
-func (h *house) setPolicy(input vars) shownPolicy {
+func (h *house) setPolicy(input vars) {
 	h.server.t.Helper()
 	var answer struct{ SetCancellationPolicy shownPolicy }
 	h.admin.get(`mutation($input: SetCancellationPolicyInput!) { setCancellationPolicy(input: $input) { `+policyFields+` } }`, vars{"input": input}, &answer)
-	return answer.SetCancellationPolicy
+	if got := answer.SetCancellationPolicy.Name; got != input["name"] {
+		h.server.t.Errorf("set %v, got %s", input["name"], got)
+	}
 }
 
 // A buyer sees before the sale what a cancellation costs, buys, asks what it costs now, and cancels a

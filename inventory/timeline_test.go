@@ -92,6 +92,39 @@ func TestStepsOverAShiftOfTheClocks(t *testing.T) {
 	}
 }
 
+// The example of docs/cancellation.md.
+func TestTheExampleOfTheDocument(t *testing.T) {
+	t.Parallel()
+	perBooking := inventory.Fee{Kind: inventory.FeeKindPerBooking, Minor: 2500, Currency: "USD"}
+	policy := inventory.CancellationPolicy{
+		Name: "Example", CheckIn: inventory.DefaultCheckIn, Final: inventory.FeePercent(9000),
+		Steps: []inventory.CancellationStep{daysBefore(7, ""), daysBefore(1, "18:00")},
+	}
+	policy.Steps[1].Fee = perBooking
+	if err := policy.Validate("USD"); err != nil {
+		t.Fatal(err)
+	}
+	stay := policy.OfStay(civil.Date{Year: 2027, Month: 3, Day: 14}, zone(t, "America/New_York"))
+	for what, c := range map[string]struct {
+		got  time.Time
+		want string
+	}{
+		"the first step":  {stay.Steps[0].Until, "2027-03-07T20:00:00Z"},
+		"the second step": {stay.Steps[1].Until, "2027-03-13T23:00:00Z"},
+		"the check-in":    {stay.ClosesAt(), "2027-03-14T19:00:00Z"},
+	} {
+		if !c.got.Equal(at(t, c.want)) {
+			t.Errorf("%s: got %s, want %s", what, c.got, c.want)
+		}
+	}
+	nights := []inventory.PricedUnits{{Quantity: 1, Minor: 12_000}, {Quantity: 1, Minor: 13_000}}
+	for fee, want := range map[inventory.Fee][2]int64{perBooking: {1200, 1300}, policy.Final: {10_800, 11_700}} {
+		if got := fee.Shares(nights); got[0] != want[0] || got[1] != want[1] {
+			t.Errorf("%+v: got %v, want %v", fee, got, want)
+		}
+	}
+}
+
 // The fee at an instant is that of the first step that has not ended; a stay may be cancelled by its
 // guest until the last step or the check-in, a show until it begins.
 func TestTheFeeThatHolds(t *testing.T) {
