@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast/holdfast/bookings/internal/dbsqlc"
+	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/payments"
@@ -264,6 +265,25 @@ func cancellationOf(ctx context.Context, tx pgx.Tx, booking Booking, id uuid.UUI
 		return Cancellation{}, fmt.Errorf("read the earlier cancellation of booking %s: %w", booking.ID, err)
 	}
 	return recorded(booking, row), nil
+}
+
+// CancellationsOf lists what was cancelled of a booking that the actor may see, the earliest first.
+func (s *Service) CancellationsOf(ctx context.Context, actor tenants.Actor, id BookingID) ([]Cancellation, error) {
+	booking, err := s.Booking(ctx, actor, id)
+	if err != nil {
+		return nil, err
+	}
+	rows, err := dbsqlc.New(s.db.Pool()).CancellationsOfBooking(ctx, dbsqlc.CancellationsOfBookingParams{
+		TenantID: actor.Tenant.UUID, Region: string(id.Region), BookingID: id.UUID,
+	})
+	if err != nil {
+		return nil, db.Classify(fmt.Errorf("read the cancellations of booking %s: %w", id, err))
+	}
+	done := make([]Cancellation, len(rows))
+	for i, row := range rows {
+		done[i] = recorded(booking, dbsqlc.CancellationGetRow(row))
+	}
+	return done, nil
 }
 
 // recorded is a stored cancellation of a booking; its lines are the booking's.

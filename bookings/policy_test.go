@@ -337,6 +337,12 @@ func TestAWaivedFeeIsRecorded(t *testing.T) {
 	if again.ID != done.ID || figures(again) != figures(done) || !again.At.Equal(done.At) || again.Reason != done.Reason {
 		t.Errorf("the repetition: %+v, was %+v", again, done)
 	}
+	listed, err := b.Sales.CancellationsOf(t.Context(), b.Owner, booking.ID)
+	if err != nil || len(listed) != 1 || listed[0].ID != done.ID || figures(listed[0]) != figures(done) || listed[0].Reason != done.Reason {
+		t.Errorf("listed: %+v, %v", listed, err)
+	}
+	_, err = b.Sales.CancellationsOf(t.Context(), b.Guest().Actor, booking.ID)
+	expectFault(t, "another guest lists them", err, fault.KindNotFound)
 	var key [16]byte
 	var reason string
 	var waived int64

@@ -321,6 +321,17 @@ func (r *bookingResolver) RefundedTotal(ctx context.Context, obj *generated.Book
 	return one(refunded, err, moneyView)
 }
 
+// Cancellations is the resolver for the cancellations field.
+func (r *bookingResolver) Cancellations(ctx context.Context, obj *generated.Booking) ([]generated.Cancellation, error) {
+	var d decoder
+	id := readID[bookings.BookingKind](&d, "id", obj.ID)
+	if d.err != nil {
+		return nil, d.err
+	}
+	done, err := r.bookings.CancellationsOf(ctx, actorOf(ctx), id)
+	return each(done, cancellationView), err
+}
+
 func failedRefundCursor(f bookings.FailedRefund) string {
 	return encodeCursor(listFailedRefunds, f.ExhaustedAt.UTC().Format(time.RFC3339Nano), f.ID.UUID.String())
 }

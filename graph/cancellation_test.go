@@ -153,6 +153,19 @@ func TestAGuestCancels(t *testing.T) {
 		done.Booking.Lines[0].State != "CANCELLED" || done.Booking.Lines[1].State != "BOOKED" || *done.Reason != "ill" || done.Booking.Lines[1].TaxRate.BasisPoints != 1000 {
 		t.Errorf("cancelled: got %+v", done)
 	}
+	var read struct {
+		Booking struct {
+			Cancellations []struct {
+				Reason *string
+				Refund minor
+				Lines  []struct{ Ordinal int }
+			}
+		}
+	}
+	guest.get(`query($id: ID!) { booking(id: $id) { cancellations { reason refund { amountMinor } lines { ordinal } } } }`, vars{"id": booking}, &read)
+	if c := read.Booking.Cancellations; len(c) != 1 || *c[0].Reason != "ill" || c[0].Refund.AmountMinor != 12000 || len(c[0].Lines) != 1 {
+		t.Errorf("the booking's cancellations: got %+v", c)
+	}
 	if e := guest.refused(`mutation($input: CancelBookingInput!) { cancelBooking(input: $input) { __typename } }`,
 		vars{"input": vars{"requestKey": key(), "booking": booking, "waiveFee": true, "reason": "please"}}); e.code() != "FORBIDDEN" {
 		t.Errorf("a guest waives: got %+v", e)

@@ -88,6 +88,7 @@ type Bookings interface {
 	BookingOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) (*bookings.Booking, error)
 	Bookings(ctx context.Context, actor tenants.Actor, region ids.Region, after *bookings.Cursor, limit int) ([]bookings.Booking, bool, error)
 	AttemptsOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) ([]payments.Attempt, error)
+	CancellationsOf(ctx context.Context, actor tenants.Actor, id bookings.BookingID) ([]bookings.Cancellation, error)
 	RefundBooking(ctx context.Context, actor tenants.Actor, input bookings.Refund) (payments.Refund, error)
 	RetryRefund(ctx context.Context, actor tenants.Actor, requestKey string, id payments.RefundID) (payments.Refund, error)
 	FailedRefunds(ctx context.Context, actor tenants.Actor, region ids.Region, after *payments.RefundCursor, limit int) ([]bookings.FailedRefund, bool, error)

@@ -58,6 +58,7 @@ type BookingResolver interface {
 	Payments(ctx context.Context, obj *Booking) ([]Payment, error)
 
 	RefundedTotal(ctx context.Context, obj *Booking) (*Money, error)
+	Cancellations(ctx context.Context, obj *Booking) ([]Cancellation, error)
 }
 type EventResolver interface {
 	Venue(ctx context.Context, obj *Event) (*Venue, error)
@@ -937,6 +938,10 @@ extend type Booking {
   What was given back, or is being given back.
   """
   refundedTotal: Money!
+  """
+  What was cancelled of it, for how much and why, the earliest first.
+  """
+  cancellations: [Cancellation!]!
 }
 
 extend type BookingLine {
@@ -1243,7 +1248,7 @@ input CancelBookingInput {
   """
   waiveFee: Boolean! = false
   """
-  Why, up to 200 characters; it is recorded.
+  Why, up to 200 characters; it is recorded, and shown with the booking.
   """
   reason: String
 }
@@ -4184,6 +4189,8 @@ func (ec *executionContext) childFields_Booking(ctx context.Context, field graph
 		return ec.fieldContext_Booking_feesKept(ctx, field)
 	case "refundedTotal":
 		return ec.fieldContext_Booking_refundedTotal(ctx, field)
+	case "cancellations":
+		return ec.fieldContext_Booking_cancellations(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Booking", field.Name)
 }
@@ -7258,6 +7265,38 @@ func (ec *executionContext) fieldContext_Booking_refundedTotal(_ context.Context
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Booking_cancellations(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_cancellations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Booking().Cancellations(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []Cancellation) graphql.Marshaler {
+			return ec.marshalNCancellation2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_cancellations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Cancellation(ctx, field)
 		},
 	}
 	return fc, nil
@@ -22980,6 +23019,12 @@ func (ec *executionContext) _Booking(ctx context.Context, sel ast.SelectionSet, 
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Booking_refundedTotal(ctx, field, obj)
 				})
+		case "cancellations":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Booking_cancellations(ctx, field, obj)
+				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -27778,6 +27823,26 @@ func (ec *executionContext) marshalNCancelBookingResult2githubᚗcomᚋholdfast�
 		return graphql.Null
 	}
 	return ec._CancelBookingResult(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCancellation2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellation(ctx context.Context, sel ast.SelectionSet, v Cancellation) graphql.Marshaler {
+	return ec._Cancellation(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCancellation2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationᚄ(ctx context.Context, sel ast.SelectionSet, v []Cancellation) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCancellation2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellation(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNCancellationDeadline2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationDeadline(ctx context.Context, sel ast.SelectionSet, v CancellationDeadline) graphql.Marshaler {

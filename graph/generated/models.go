@@ -296,7 +296,7 @@ type CancelBookingInput struct {
 	ExpectedRefund *MoneyInput `json:"expectedRefund"`
 	// Give everything back. For admin keys, with a reason.
 	WaiveFee bool `json:"waiveFee"`
-	// Why, up to 200 characters; it is recorded.
+	// Why, up to 200 characters; it is recorded, and shown with the booking.
 	Reason *string `json:"reason"`
 }
 
