@@ -166,6 +166,18 @@ func auditChecks() []auditCheck {
 				return violation(r.TenantID, r.Region, "booking ", r.ID)
 			})
 		}},
+		{"every line's tax is its share of the price", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
+			rows, err := q.AuditLineTaxes(ctx, dbsqlc.AuditLineTaxesParams{EveryTenant: s.every, TenantID: s.tenant})
+			return list(rows, err, func(r dbsqlc.AuditLineTaxesRow) string {
+				return violation(r.TenantID, r.Region, "line ", r.Ordinal, " of booking ", r.BookingID)
+			})
+		}},
+		{"every cancellation is the sum of its lines", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
+			rows, err := q.AuditCancellations(ctx, dbsqlc.AuditCancellationsParams{EveryTenant: s.every, TenantID: s.tenant})
+			return list(rows, err, func(r dbsqlc.AuditCancellationsRow) string {
+				return violation(r.TenantID, r.Region, "cancellation ", r.ID, " of booking ", r.BookingID)
+			})
+		}},
 		{"refunds add up and stay within what was captured", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
 			rows, err := q.AuditRefundSums(ctx, dbsqlc.AuditRefundSumsParams{EveryTenant: s.every, TenantID: s.tenant})
 			return list(rows, err, func(r dbsqlc.AuditRefundSumsRow) string {

@@ -16,9 +16,24 @@ import (
 	"github.com/holdfast/holdfast/payments"
 )
 
-// maxRefundTries is how many actions one refund may take when the provider fails it; then it is
-// work for a person.
-const maxRefundTries = 5
+// Bounds of the tries of a refund that the provider fails.
+const (
+	// maxRefundTries is how many actions one refund may take; then it is work for a person.
+	maxRefundTries = 5
+	// firstRefundWait is doubled with each try, up to longestRefundWait.
+	firstRefundWait   = time.Minute
+	longestRefundWait = time.Hour
+)
+
+// refundWait is how long after a failure its next try is due: the second after 2 minutes, then 4, 8
+// and 16.
+func refundWait(try int) time.Duration {
+	wait := firstRefundWait
+	for range try - 1 {
+		wait = min(2*wait, longestRefundWait)
+	}
+	return wait
+}
 
 // requestRefundTx stores a refund action, the event of it and the job that drives it.
 func (s *Service) requestRefundTx(ctx context.Context, tx pgx.Tx, attempt payments.Attempt, action, reason string, amount money.Amount, now, due time.Time) error {
@@ -175,9 +190,9 @@ func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Loc
 		action, try := nextAction(refund.Action)
 		if try > maxRefundTries {
 			s.config.Logger.ErrorContext(ctx, "a refund failed for good; a person has to look", "refund", at.ID.String())
-			return payments.EventApplied, nil
+			return payments.EventApplied, payments.ExhaustRefundTx(ctx, tx, refund, now)
 		}
-		due := now.Add(time.Minute << try)
+		due := now.Add(refundWait(try))
 		return payments.EventApplied, s.requestRefundTx(ctx, tx, attempt, action, refund.Reason, refund.Amount, now, due)
 	}
 	return payments.EventApplied, nil

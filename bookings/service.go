@@ -141,7 +141,10 @@ func (s *Service) Booking(ctx context.Context, actor tenants.Actor, id BookingID
 	case err != nil:
 		return Booking{}, db.Classify(fmt.Errorf("read booking %s: %w", id, err))
 	}
-	booking := bookingOf(actor.Tenant, row)
+	booking, err := bookingOf(actor.Tenant, row)
+	if err != nil {
+		return Booking{}, err
+	}
 	if !inventory.MaySee(actor, booking.Buyer, booking.Channel) {
 		return Booking{}, fault.NotFound("booking")
 	}
@@ -172,7 +175,11 @@ func bookingOfHold(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, 
 	if err != nil {
 		return nil, fmt.Errorf("read the booking of hold %s: %w", hold, err)
 	}
-	found := []Booking{bookingOf(tenant, dbsqlc.BookingGetRow(row))}
+	booking, err := bookingOf(tenant, dbsqlc.BookingGetRow(row))
+	if err != nil {
+		return nil, err
+	}
+	found := []Booking{booking}
 	if err := withLines(ctx, q, found); err != nil {
 		return nil, err
 	}
@@ -202,7 +209,9 @@ func (s *Service) Bookings(ctx context.Context, actor tenants.Actor, region ids.
 	}
 	found := make([]Booking, len(rows))
 	for i, row := range rows {
-		found[i] = bookingOf(actor.Tenant, row)
+		if found[i], err = bookingOf(actor.Tenant, row); err != nil {
+			return nil, false, err
+		}
 	}
 	return found, more, db.Classify(withLines(ctx, s.db.Pool(), found))
 }

@@ -286,23 +286,22 @@ func (h *house) cancelOneSeat(booking string) {
 	t := h.server.t
 	t.Helper()
 	type changed struct {
-		Result struct {
-			State    string
-			Lines    []struct{ State string }
-			Payments []struct {
-				Refunded struct{ AmountMinor int64 }
-				Refunds  []struct {
-					Amount struct{ AmountMinor int64 }
-					State  string
-				}
+		State    string
+		Lines    []struct{ State string }
+		Payments []struct {
+			Refunded struct{ AmountMinor int64 }
+			Refunds  []struct {
+				Amount struct{ AmountMinor int64 }
+				State  string
 			}
 		}
 	}
 	const fields = `... on Booking { state lines { state } payments { refunded { amountMinor } refunds { amount { amountMinor } state } } }`
-	var cancelled, absent changed
-	h.admin.get(`mutation($input: BookingLinesInput!) { result: cancelBooking(input: $input) { `+fields+` } }`,
+	var cancelled struct{ Result struct{ Booking changed } }
+	var absent struct{ Result changed }
+	h.admin.get(`mutation($input: CancelBookingInput!) { result: cancelBooking(input: $input) { ... on Cancellation { booking { `+fields+` } } } }`,
 		vars{"input": vars{"requestKey": key(), "booking": booking, "lines": []int{1}}}, &cancelled)
-	if r := cancelled.Result; r.State != "BOOKED" || r.Lines[0].State != "BOOKED" || r.Lines[1].State != "CANCELLED" ||
+	if r := cancelled.Result.Booking; r.State != "BOOKED" || r.Lines[0].State != "BOOKED" || r.Lines[1].State != "CANCELLED" ||
 		r.Payments[0].Refunded.AmountMinor != 5000 || len(r.Payments[0].Refunds) != 1 || r.Payments[0].Refunds[0].Amount.AmountMinor != 5000 {
 		t.Errorf("cancelled: got %+v", r)
 	}
@@ -314,7 +313,7 @@ func (h *house) cancelOneSeat(booking string) {
 	var again struct {
 		Result struct{ Code, Message string }
 	}
-	h.admin.get(`mutation($input: BookingLinesInput!) { result: cancelBooking(input: $input) { ... on BookingRefused { code message } } }`,
+	h.admin.get(`mutation($input: CancelBookingInput!) { result: cancelBooking(input: $input) { ... on CancellationRefused { code message } } }`,
 		vars{"input": vars{"requestKey": key(), "booking": booking}}, &again)
 	if again.Result.Code != "NOT_BOOKED" {
 		t.Errorf("cancel again: got %+v", again)

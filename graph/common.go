@@ -44,6 +44,9 @@ func (r *Resolver) Show() generated.ShowResolver { return &showResolver{r} }
 // Unit returns generated.UnitResolver implementation.
 func (r *Resolver) Unit() generated.UnitResolver { return &unitResolver{r} }
 
+// Venue returns generated.VenueResolver implementation.
+func (r *Resolver) Venue() generated.VenueResolver { return &venueResolver{r} }
+
 type (
 	mutationResolver    struct{ *Resolver }
 	queryResolver       struct{ *Resolver }
@@ -56,6 +59,7 @@ type (
 	roomTypeResolver    struct{ *Resolver }
 	showResolver        struct{ *Resolver }
 	unitResolver        struct{ *Resolver }
+	venueResolver       struct{ *Resolver }
 )
 
 // Node is the resolver for the node field. The id's kind chooses the field that reads it.

@@ -29,7 +29,7 @@ func fieldCost(object, field string) int {
 		return 1000
 	case "Show.chart", "Query.chart", "Property.calendar":
 		return 100
-	case "Hold.payments", "Hold.booking", "Booking.payments":
+	case "Hold.payments", "Hold.booking", "Booking.payments", "Booking.cancellations":
 		return 20
 	}
 	return 1

@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast/holdfast/bookings"
 	"github.com/holdfast/holdfast/internal/ids"
+	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/inventory/charts"
 	"github.com/holdfast/holdfast/payments"
@@ -54,6 +55,11 @@ type Inventory interface {
 	SetTerms(ctx context.Context, actor tenants.Actor, scope inventory.TermsScope, change inventory.TermsChange) (inventory.Terms, error)
 
 	Terms(ctx context.Context, actor tenants.Actor, scope inventory.TermsScope) (inventory.Terms, error)
+	SetCancellationPolicy(ctx context.Context, actor tenants.Actor, scope inventory.ConditionsScope, policy inventory.CancellationPolicy) (inventory.CancellationPolicy, error)
+	RemoveCancellationPolicy(ctx context.Context, actor tenants.Actor, scope inventory.ConditionsScope) (inventory.CancellationPolicy, error)
+	CancellationPolicy(ctx context.Context, actor tenants.Actor, scope inventory.ConditionsScope) (inventory.CancellationPolicy, error)
+	SetTaxRate(ctx context.Context, actor tenants.Actor, scope inventory.ConditionsScope, basisPoints int64) (int64, error)
+	Offers(ctx context.Context, actor tenants.Actor, sites []inventory.Site) (map[inventory.Site]inventory.Offer, error)
 	Chart(ctx context.Context, actor tenants.Actor, id inventory.ChartID) (*charts.Chart, error)
 	EventsByID(ctx context.Context, actor tenants.Actor, wanted []inventory.EventID) (map[inventory.EventID]inventory.Event, error)
 	Show(ctx context.Context, actor tenants.Actor, id inventory.ShowID) (inventory.Show, error)
@@ -78,13 +84,18 @@ type Inventory interface {
 // Bookings is what the API asks of package bookings; a bookings.Service is one.
 type Bookings interface {
 	Checkout(ctx context.Context, actor tenants.Actor, input bookings.Checkout) (bookings.Outcome, error)
-	CancelBooking(ctx context.Context, actor tenants.Actor, requestKey string, id bookings.BookingID, ordinals []int64) (bookings.Booking, error)
+	CancelBooking(ctx context.Context, actor tenants.Actor, input bookings.Cancel) (bookings.Cancellation, error)
 	MarkNoShow(ctx context.Context, actor tenants.Actor, requestKey string, id bookings.BookingID, ordinals []int64) (bookings.Booking, error)
 
 	Booking(ctx context.Context, actor tenants.Actor, id bookings.BookingID) (bookings.Booking, error)
 	BookingOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) (*bookings.Booking, error)
 	Bookings(ctx context.Context, actor tenants.Actor, region ids.Region, after *bookings.Cursor, limit int) ([]bookings.Booking, bool, error)
 	AttemptsOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) ([]payments.Attempt, error)
+	CancellationsOf(ctx context.Context, actor tenants.Actor, id bookings.BookingID) ([]bookings.Cancellation, error)
+	RefundBooking(ctx context.Context, actor tenants.Actor, input bookings.Refund) (payments.Refund, error)
+	RetryRefund(ctx context.Context, actor tenants.Actor, requestKey string, id payments.RefundID) (payments.Refund, error)
+	FailedRefunds(ctx context.Context, actor tenants.Actor, region ids.Region, after *payments.RefundCursor, limit int) ([]bookings.FailedRefund, bool, error)
+	RefundedOfHolds(ctx context.Context, actor tenants.Actor, holds []inventory.HoldID) (map[inventory.HoldID]money.Amount, error)
 	RefundsOfAttempts(ctx context.Context, actor tenants.Actor, attempts []payments.AttemptID) (map[payments.AttemptID][]payments.Refund, error)
 	Audit(ctx context.Context, tenant *tenants.TenantID) (bookings.AuditReport, error)
 }

@@ -90,6 +90,7 @@ func TestEnumsAreTheDomainsConstants(t *testing.T) {
 		{"LatePayment", "inventory", "LatePayment"},
 		{"OnDecline", "inventory", "OnDecline"},
 		{"OrphanSeats", "inventory", "OrphanSeats"},
+		{"CancellationFeeKind", "inventory", "FeeKind"},
 		{"AreaShape", "inventory/charts", "AreaShape"},
 		{"ChannelKind", "tenants", "ChannelType"},
 		{"KeyType", "tenants", "KeyType"},

@@ -45,8 +45,8 @@ func TestStatementsDoNotGrowWithThePage(t *testing.T) {
 		name, query string
 		most        int64
 	}{
-		{"shows", `query($first: Int!) { shows(region: "eu", first: $first) { nodes { name event { name venue { name } } venue { name city } chart { name } priceLevels { price { amountMinor } } pools { available price { amountMinor } } } } }`, 7},
-		{"hotels", `query($first: Int!) { hotels(first: $first) { nodes { name roomTypes { name property { name } } } } }`, 3},
+		{"shows", `query($first: Int!) { shows(region: "eu", first: $first) { nodes { name event { name venue { name } } venue { name city } cancellationPolicy { name } chart { name } priceLevels { price { amountMinor } } pools { available price { amountMinor } } } } }`, 8},
+		{"hotels", `query($first: Int!) { hotels(first: $first) { nodes { name taxRate { basisPoints } cancellationPolicy { name } roomTypes { name property { name } cancellationPolicy { name } } } } }`, 4},
 	} {
 		few, many := statements(page, c.query, vars{"first": 2}), statements(page, c.query, vars{"first": 20})
 		if few != many || many > c.most || many == 0 {

@@ -30,9 +30,9 @@ func (p place) String() string { return p.field.Name + " " + p.path }
 func idKinds() map[string]string {
 	return map[string]string{
 		"show": "show", "seats": "seat", "pool": "pool", "roomType": "room", "venue": "venue", "event": "event", "chart": "chart",
-		"property": "prop", "priceLevel": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key",
 		"presaleCode": "presale",
-		"Query.show":  "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
+		"property":    "prop", "priceLevel": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
+		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
 		"Query.booking": "book", "Query.tenant": "tenant",
 	}
 }
@@ -203,10 +203,12 @@ func (h *house) ids() (own map[string]string, guest client) {
 		h.server.t.Fatalf("nothing was booked: %+v", sale)
 	}
 	hold := h.hold(guest, vars{"pool": vars{"pool": h.standing, "quantity": 1}})
+	refund := h.refund(sale.Booking.ID, 1)
 	return map[string]string{
 		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
 		"presale": h.presaleCode(),
+		"refund":  refund,
 	}, guest
 }
 

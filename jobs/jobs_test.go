@@ -80,7 +80,7 @@ func TestASaleEnqueuesWhatFollows(t *testing.T) {
 
 func (o office) cancel(t *testing.T, hold inventory.Hold) {
 	t.Helper()
-	if _, err := o.Sales.CancelBooking(t.Context(), o.Owner, inventorytest.Key(), o.BookingOf(hold).ID, nil); err != nil {
+	if _, err := o.Sales.CancelBooking(t.Context(), o.Owner, bookings.Cancel{RequestKey: inventorytest.Key(), Booking: o.BookingOf(hold).ID}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -155,7 +155,7 @@ func TestMigrateOutlivesALostConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = blocker.Rollback(context.WithoutCancel(t.Context())) }()
-	if _, err := blocker.Exec(t.Context(), "LOCK TABLE holds IN ACCESS EXCLUSIVE MODE"); err != nil {
+	if _, err := blocker.Exec(t.Context(), "LOCK TABLE tenants, holds IN ACCESS EXCLUSIVE MODE"); err != nil {
 		t.Fatal(err)
 	}
 	done := make(chan error, 1)

@@ -135,19 +135,55 @@ WHERE (@every_tenant::boolean OR u.tenant_id = @tenant_id::uuid)
 
 -- name: AuditCapturedPayments :many
 -- A captured payment that bought no booking and is not being refunded whole; or one that keeps more,
--- or less, than the lines of its booking that still stand.
+-- or less, than the lines of its booking that still stand and the fees of those that do not, less
+-- what was given back besides.
 SELECT a.tenant_id, a.region, a.id
 FROM payment_attempts a
 LEFT JOIN bookings b ON b.tenant_id = a.tenant_id AND b.region = a.region AND b.hold_id = a.hold_id
 LEFT JOIN (
-    SELECT bl.tenant_id, bl.region, bl.booking_id, sum(bl.amount_minor)::bigint AS amount_minor
-    FROM booking_lines bl
-    WHERE bl.state <> 'CANCELLED'
-    GROUP BY bl.tenant_id, bl.region, bl.booking_id) AS standing
-    ON standing.tenant_id = b.tenant_id AND standing.region = b.region AND standing.booking_id = b.id
+    SELECT d.tenant_id, d.region, d.booking_id, sum(d.minor)::bigint AS minor
+    FROM (
+        SELECT bl.tenant_id, bl.region, bl.booking_id, bl.amount_minor AS minor
+        FROM booking_lines bl
+        WHERE bl.state <> 'CANCELLED'
+        UNION ALL
+        SELECT c.tenant_id, c.region, c.booking_id, c.fee_minor + c.credited_minor AS minor
+        FROM cancellations c
+        UNION ALL
+        SELECT br.tenant_id, br.region, br.booking_id, - br.amount_minor AS minor
+        FROM booking_refunds br) AS d
+    GROUP BY d.tenant_id, d.region, d.booking_id) AS due
+    ON due.tenant_id = b.tenant_id AND due.region = b.region AND due.booking_id = b.id
 WHERE a.state = 'SUCCEEDED' AND (@every_tenant::boolean OR a.tenant_id = @tenant_id::uuid)
-    AND ((a.disposition = 'APPLIED' AND (b.id IS NULL OR a.captured_minor - a.refunded_minor <> COALESCE(standing.amount_minor, 0)))
+    AND ((a.disposition = 'APPLIED' AND (b.id IS NULL OR a.captured_minor - a.refunded_minor <> COALESCE(due.minor, 0)))
         OR (a.disposition = 'ORPHANED' AND a.refunded_minor <> a.captured_minor));
+
+-- name: AuditLineTaxes :many
+-- The tax of a line is the share of its price that its rate says, rounded half up: written without a
+-- division, for which the engines have different meanings.
+SELECT tenant_id, region, booking_id, ordinal
+FROM booking_lines
+WHERE (@every_tenant::boolean OR tenant_id = @tenant_id::uuid)
+    AND (2 * tax_minor * (10000 + tax_basis_points) > 2 * amount_minor * tax_basis_points + 10000 + tax_basis_points
+        OR 2 * amount_minor * tax_basis_points >= 2 * tax_minor * (10000 + tax_basis_points) + 10000 + tax_basis_points);
+
+-- name: AuditCancellations :many
+-- A cancelled line that costs more than its price, or was not that price and tax when it was sold, or
+-- still stands; and a cancellation whose fee and refund are not those of its lines.
+SELECT c.tenant_id, c.region, c.id, c.booking_id
+FROM cancellations c
+LEFT JOIN (
+    SELECT cl.tenant_id, cl.region, cl.cancellation_id, count(*) AS lines, sum(cl.amount_minor)::bigint AS amount_minor,
+        sum(cl.fee_minor)::bigint AS fee_minor,
+        sum(CASE WHEN bl.state = 'CANCELLED' AND bl.amount_minor = cl.amount_minor AND bl.tax_minor = cl.tax_minor
+            AND cl.fee_minor BETWEEN 0 AND cl.amount_minor AND cl.fee_tax_minor BETWEEN 0 AND cl.tax_minor THEN 1 ELSE 0 END)::bigint AS sound
+    FROM cancelled_lines cl
+    LEFT JOIN booking_lines bl ON bl.tenant_id = cl.tenant_id AND bl.region = cl.region AND bl.booking_id = cl.booking_id AND bl.ordinal = cl.ordinal
+    GROUP BY cl.tenant_id, cl.region, cl.cancellation_id) AS s
+    ON s.tenant_id = c.tenant_id AND s.region = c.region AND s.cancellation_id = c.id
+WHERE (@every_tenant::boolean OR c.tenant_id = @tenant_id::uuid)
+    AND (s.lines IS NULL OR s.sound <> s.lines OR s.fee_minor <> c.fee_minor
+        OR s.amount_minor - s.fee_minor <> c.refund_minor + c.credited_minor);
 
 -- name: AuditRefundSums :many
 -- What an attempt counts as refunded is the sum of its refunds that have not failed.

@@ -41,6 +41,7 @@ type ResolverRoot interface {
 	RoomType() RoomTypeResolver
 	Show() ShowResolver
 	Unit() UnitResolver
+	Venue() VenueResolver
 }
 
 type DirectiveRoot struct {
@@ -55,6 +56,9 @@ type ComplexityRoot struct {
 
 type BookingResolver interface {
 	Payments(ctx context.Context, obj *Booking) ([]Payment, error)
+
+	RefundedTotal(ctx context.Context, obj *Booking) (*Money, error)
+	Cancellations(ctx context.Context, obj *Booking) ([]Cancellation, error)
 }
 type EventResolver interface {
 	Venue(ctx context.Context, obj *Event) (*Venue, error)
@@ -65,8 +69,13 @@ type HoldResolver interface {
 }
 type MutationResolver interface {
 	Checkout(ctx context.Context, input CheckoutInput) (CheckoutResult, error)
-	CancelBooking(ctx context.Context, input BookingLinesInput) (CancelBookingResult, error)
 	MarkNoShow(ctx context.Context, input BookingLinesInput) (MarkNoShowResult, error)
+	SetCancellationPolicy(ctx context.Context, input SetCancellationPolicyInput) (*CancellationPolicy, error)
+	RemoveCancellationPolicy(ctx context.Context, input RemoveCancellationPolicyInput) (*CancellationPolicy, error)
+	SetTaxRate(ctx context.Context, input SetTaxRateInput) (*TaxRate, error)
+	CancelBooking(ctx context.Context, input CancelBookingInput) (CancelBookingResult, error)
+	RefundBooking(ctx context.Context, input RefundBookingInput) (RefundBookingResult, error)
+	RetryRefund(ctx context.Context, input RetryRefundInput) (RetryRefundResult, error)
 	PlaceHold(ctx context.Context, input PlaceHoldInput) (PlaceHoldResult, error)
 	ExtendHold(ctx context.Context, input ExtendHoldInput) (ExtendHoldResult, error)
 	ReleaseHold(ctx context.Context, input ReleaseHoldInput) (ReleaseHoldResult, error)
@@ -95,6 +104,8 @@ type PaymentResolver interface {
 	Refunds(ctx context.Context, obj *Payment) ([]Refund, error)
 }
 type PropertyResolver interface {
+	CancellationPolicy(ctx context.Context, obj *Property, checkIn *civil.Date) (*CancellationPolicy, error)
+	TaxRate(ctx context.Context, obj *Property) (*TaxRate, error)
 	RoomTypes(ctx context.Context, obj *Property) ([]RoomType, error)
 	Calendar(ctx context.Context, obj *Property, from civil.Date, to civil.Date, roomTypes []string) (*Calendar, error)
 }
@@ -103,6 +114,8 @@ type QueryResolver interface {
 	Booking(ctx context.Context, id string) (*Booking, error)
 	Bookings(ctx context.Context, region *string, first int64, after *string) (*BookingConnection, error)
 	Audit(ctx context.Context, tenant *string) (*AuditReport, error)
+	CancellationPolicy(ctx context.Context, show *string, venue *string, property *string) (*CancellationPolicy, error)
+	FailedRefunds(ctx context.Context, region string, first int64, after *string) (*FailedRefundConnection, error)
 	Hold(ctx context.Context, id string) (*Hold, error)
 	PresaleCodes(ctx context.Context, show string, first int64, after *string) (*PresaleCodeConnection, error)
 	Shows(ctx context.Context, region *string, venue *string, from *time.Time, first int64, after *string) (*ShowConnection, error)
@@ -126,6 +139,7 @@ type RefusedLineResolver interface {
 }
 type RoomTypeResolver interface {
 	Property(ctx context.Context, obj *RoomType) (*Property, error)
+	CancellationPolicy(ctx context.Context, obj *RoomType, checkIn *civil.Date) (*CancellationPolicy, error)
 }
 type ShowResolver interface {
 	Event(ctx context.Context, obj *Show) (*Event, error)
@@ -134,6 +148,7 @@ type ShowResolver interface {
 	PriceLevels(ctx context.Context, obj *Show) ([]PriceLevel, error)
 	Pools(ctx context.Context, obj *Show) ([]Pool, error)
 	SeatMap(ctx context.Context, obj *Show) (*SeatMap, error)
+	CancellationPolicy(ctx context.Context, obj *Show) (*CancellationPolicy, error)
 }
 type UnitResolver interface {
 	Show(ctx context.Context, obj *Unit) (*Show, error)
@@ -143,6 +158,9 @@ type UnitResolver interface {
 	Pool(ctx context.Context, obj *Unit) (*Pool, error)
 	Property(ctx context.Context, obj *Unit) (*Property, error)
 	RoomType(ctx context.Context, obj *Unit) (*RoomType, error)
+}
+type VenueResolver interface {
+	TaxRate(ctx context.Context, obj *Venue) (*TaxRate, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -170,6 +188,9 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	inputUnmarshalers := func() *graphql.InputUnmarshalerIndex {
 		return graphql.NewInputUnmarshalerIndex(
 			graphql.NewInputUnmarshaler("BookingLinesInput", ec.unmarshalInputBookingLinesInput),
+			graphql.NewInputUnmarshaler("CancelBookingInput", ec.unmarshalInputCancelBookingInput),
+			graphql.NewInputUnmarshaler("CancellationFeeInput", ec.unmarshalInputCancellationFeeInput),
+			graphql.NewInputUnmarshaler("CancellationStepInput", ec.unmarshalInputCancellationStepInput),
 			graphql.NewInputUnmarshaler("ChangePresaleCodeInput", ec.unmarshalInputChangePresaleCodeInput),
 			graphql.NewInputUnmarshaler("CheckoutInput", ec.unmarshalInputCheckoutInput),
 			graphql.NewInputUnmarshaler("ContactInput", ec.unmarshalInputContactInput),
@@ -192,15 +213,20 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("PoolInput", ec.unmarshalInputPoolInput),
 			graphql.NewInputUnmarshaler("PoolQuantityInput", ec.unmarshalInputPoolQuantityInput),
 			graphql.NewInputUnmarshaler("PriceLevelInput", ec.unmarshalInputPriceLevelInput),
+			graphql.NewInputUnmarshaler("RefundBookingInput", ec.unmarshalInputRefundBookingInput),
 			graphql.NewInputUnmarshaler("ReleaseHoldInput", ec.unmarshalInputReleaseHoldInput),
+			graphql.NewInputUnmarshaler("RemoveCancellationPolicyInput", ec.unmarshalInputRemoveCancellationPolicyInput),
+			graphql.NewInputUnmarshaler("RetryRefundInput", ec.unmarshalInputRetryRefundInput),
 			graphql.NewInputUnmarshaler("RevokeKeyInput", ec.unmarshalInputRevokeKeyInput),
 			graphql.NewInputUnmarshaler("SeatsInput", ec.unmarshalInputSeatsInput),
+			graphql.NewInputUnmarshaler("SetCancellationPolicyInput", ec.unmarshalInputSetCancellationPolicyInput),
 			graphql.NewInputUnmarshaler("SetChannelSuspendedInput", ec.unmarshalInputSetChannelSuspendedInput),
 			graphql.NewInputUnmarshaler("SetHouseLimitInput", ec.unmarshalInputSetHouseLimitInput),
 			graphql.NewInputUnmarshaler("SetNightsInput", ec.unmarshalInputSetNightsInput),
 			graphql.NewInputUnmarshaler("SetPoolCapacityInput", ec.unmarshalInputSetPoolCapacityInput),
 			graphql.NewInputUnmarshaler("SetPriceInput", ec.unmarshalInputSetPriceInput),
 			graphql.NewInputUnmarshaler("SetShowStateInput", ec.unmarshalInputSetShowStateInput),
+			graphql.NewInputUnmarshaler("SetTaxRateInput", ec.unmarshalInputSetTaxRateInput),
 			graphql.NewInputUnmarshaler("SetTermsInput", ec.unmarshalInputSetTermsInput),
 			graphql.NewInputUnmarshaler("StayInput", ec.unmarshalInputStayInput),
 		)
@@ -318,13 +344,6 @@ extend type Mutation {
     "What to pay, and how."
     input: CheckoutInput!
   ): CheckoutResult!
-  """
-  Cancels lines of a booking, gives their units back and refunds them in full.
-  """
-  cancelBooking(
-    "Which lines of which booking."
-    input: BookingLinesInput!
-  ): CancelBookingResult!
   """
   Marks lines of a booking whose guests did not arrive.
   """
@@ -733,11 +752,6 @@ input BookingLinesInput {
 }
 
 """
-The booking after the cancellation, or why it was refused.
-"""
-union CancelBookingResult = Booking | BookingRefused
-
-"""
 The booking with its marks, or why it was refused.
 """
 union MarkNoShowResult = Booking | BookingRefused
@@ -790,6 +804,696 @@ type AuditCheck {
   The ids of some of the offenders.
   """
   examples: [String!]!
+}
+`, BuiltIn: false},
+	{Name: "../schema/cancellation.graphqls", Input: `extend type Query {
+  """
+  The cancellation policy in force for a show, a venue or a hotel, or with none of them the tenant's
+  own.
+  """
+  cancellationPolicy(
+    "The show."
+    show: ID
+    "The venue."
+    venue: ID
+    "The hotel."
+    property: ID
+  ): CancellationPolicy!
+  """
+  Refunds that the payment provider has failed as often as they are tried, the longest waiting first:
+  work for a person. For admin keys.
+  """
+  failedRefunds(
+    "Which region, such as \"eu\"."
+    region: String!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): FailedRefundConnection!
+}
+
+extend type Mutation {
+  """
+  Writes the cancellation policy of a show, a venue or a hotel, or with none of them the tenant's own,
+  as a whole. A show's goes before its venue's, and both before the tenant's. Bookings keep what they
+  were sold with.
+  """
+  setCancellationPolicy(
+    "What the policy is for, and what it says."
+    input: SetCancellationPolicyInput!
+  ): CancellationPolicy!
+  """
+  Takes away the policy of a show, a venue or a hotel, or the tenant's own, and answers with the one that
+  then holds.
+  """
+  removeCancellationPolicy(
+    "Whose policy."
+    input: RemoveCancellationPolicyInput!
+  ): CancellationPolicy!
+  """
+  Says how much tax the prices of a hotel or a venue include. It is reckoned for each line of a booking
+  at its sale, rounded half up, and stays as it was then.
+  """
+  setTaxRate(
+    "Where, and how much."
+    input: SetTaxRateInput!
+  ): TaxRate!
+  """
+  Cancels lines of a booking: gives their units back, keeps the fee of the policy that the booking was
+  sold under, and refunds the rest. A dry run says what it would do, by the same arithmetic.
+
+  Guests and partners cancel bookings of their own until the start; admins cancel any, at any time.
+  """
+  cancelBooking(
+    "Which lines of which booking, and what is expected of it."
+    input: CancelBookingInput!
+  ): CancelBookingResult!
+  """
+  Gives an amount of a booking's payment back; its lines stand. Two request keys are two refunds, even
+  of equal amounts. For admin keys.
+  """
+  refundBooking(
+    "How much, and why."
+    input: RefundBookingInput!
+  ): RefundBookingResult!
+  """
+  Tries a refund again that has failed for good, as a new one of the same amount. For admin keys.
+  """
+  retryRefund(
+    "Which refund."
+    input: RetryRefundInput!
+  ): RetryRefundResult!
+}
+
+extend type Show {
+  """
+  What a cancellation costs.
+  """
+  cancellationPolicy: CancellationPolicy!
+}
+
+extend type RoomType {
+  """
+  What a cancellation costs.
+  """
+  cancellationPolicy(
+    "The day of arrival, to learn the instants of the steps."
+    checkIn: Date
+  ): CancellationPolicy!
+}
+
+extend type Property {
+  """
+  What a cancellation costs.
+  """
+  cancellationPolicy(
+    "The day of arrival, to learn the instants of the steps."
+    checkIn: Date
+  ): CancellationPolicy!
+  """
+  The tax that prices include.
+  """
+  taxRate: TaxRate!
+}
+
+extend type Venue {
+  """
+  The tax that prices include.
+  """
+  taxRate: TaxRate!
+}
+
+extend type Booking {
+  """
+  The policies that it was sold under: one for each show, and for each hotel and day of arrival.
+  Nothing that is changed later changes them. Empty for a booking older than policies, which only an
+  admin cancels.
+  """
+  cancellationPolicies: [BookingCancellationPolicy!]!
+  """
+  The tax within the total.
+  """
+  tax: Money!
+  """
+  What cancellations of it cost so far.
+  """
+  feesKept: Money!
+  """
+  What was given back, or is being given back.
+  """
+  refundedTotal: Money!
+  """
+  What was cancelled of it, for how much and why, the earliest first.
+  """
+  cancellations: [Cancellation!]!
+}
+
+extend type BookingLine {
+  """
+  The tax within the price.
+  """
+  tax: Money!
+  """
+  The rate of that tax at the sale.
+  """
+  taxRate: TaxRate!
+  """
+  What its cancellation cost: nothing while it stands.
+  """
+  fee: Money!
+  """
+  The tax within that fee.
+  """
+  feeTax: Money!
+}
+
+"""
+A tax that prices include.
+"""
+type TaxRate {
+  """
+  Hundredths of a percent: 2100 is 21 %.
+  """
+  basisPoints: Int!
+}
+
+"""
+What a cancellation costs, from long before the start until after it. The start of a show is its own,
+that of a stay is the check-in time on the day of arrival.
+"""
+type CancellationPolicy {
+  """
+  What buyers are told, such as "Flexible".
+  """
+  name: String!
+  """
+  From when guests of a hotel are expected, by its clock, such as "15:00".
+  """
+  checkInTime: String!
+  """
+  The steps in the order of time. Each holds until its time, then the next.
+  """
+  steps: [CancellationStep!]!
+  """
+  The fee after the last step.
+  """
+  finalFee: CancellationFee!
+  """
+  The instant from which only the seller cancels; null where the start is not known.
+  """
+  closesAt: DateTime
+}
+
+"""
+What a cancellation costs until some time before the start.
+"""
+type CancellationStep {
+  """
+  How many minutes before the start, whatever the clocks do; null where days are counted.
+  """
+  minutesBefore: Int
+  """
+  How many calendar days before the day of the start; null where minutes are counted.
+  """
+  daysBefore: Int
+  """
+  At what time of that day, by the clock of the hotel or venue; null means the time of the start.
+  """
+  localTime: String
+  """
+  The instant that this is; null where the start is not known.
+  """
+  until: DateTime
+  """
+  The fee before it.
+  """
+  fee: CancellationFee!
+}
+
+"""
+A part of a price that is kept. It is never more than the price.
+"""
+type CancellationFee {
+  """
+  How it is reckoned.
+  """
+  kind: CancellationFeeKind!
+  """
+  Hundredths of a percent of the price; null for an amount.
+  """
+  basisPoints: Int
+  """
+  The amount; null for a part of the price.
+  """
+  amount: Money
+}
+
+"""
+How a fee is reckoned.
+"""
+enum CancellationFeeKind {
+  "A part of the price."
+  PERCENT
+  "An amount for each seat, each place of a pool, and each room and night."
+  PER_UNIT
+  "An amount for all that one booking has of a show, or of a hotel and a day of arrival, shared over its lines by their prices."
+  PER_BOOKING
+}
+
+"""
+The policy that lines of a booking were sold under, with its instants.
+"""
+type BookingCancellationPolicy {
+  """
+  The policy's name.
+  """
+  name: String!
+  """
+  The numbers of the lines that it is for.
+  """
+  lines: [Int!]!
+  """
+  When the show begins, or when the guests are expected.
+  """
+  startsAt: DateTime!
+  """
+  The time zone in which days were counted.
+  """
+  timeZone: String!
+  """
+  The steps in the order of time.
+  """
+  steps: [CancellationDeadline!]!
+  """
+  The fee after the last step.
+  """
+  finalFee: CancellationFee!
+  """
+  The instant from which only the seller cancels.
+  """
+  closesAt: DateTime!
+}
+
+"""
+What a cancellation costs until an instant.
+"""
+type CancellationDeadline {
+  """
+  The instant. At it, the next step holds.
+  """
+  until: DateTime!
+  """
+  The fee before it.
+  """
+  fee: CancellationFee!
+}
+
+"""
+A cancellation policy to be written.
+"""
+input SetCancellationPolicyInput {
+  """
+  The show that it is for.
+  """
+  show: ID
+  """
+  The venue that it is for.
+  """
+  venue: ID
+  """
+  The hotel that it is for.
+  """
+  property: ID
+  """
+  What buyers are told, 1 to 100 characters.
+  """
+  name: String!
+  """
+  From when guests of a hotel are expected, by its clock.
+  """
+  checkInTime: String! = "15:00"
+  """
+  At most 10 steps in the order of time, all counted in the same way.
+  """
+  steps: [CancellationStepInput!]! = []
+  """
+  The fee after the last step; by default the whole price.
+  """
+  finalFee: CancellationFeeInput! = {basisPoints: 10000}
+}
+
+"""
+A step of a cancellation policy: either minutesBefore or daysBefore.
+"""
+input CancellationStepInput {
+  """
+  Minutes before the start, 0 to 1051200.
+  """
+  minutesBefore: Int
+  """
+  Calendar days before the day of the start, 0 to 730.
+  """
+  daysBefore: Int
+  """
+  With daysBefore: at what time of that day, such as "18:00"; without it, at the time of the start.
+  """
+  localTime: String
+  """
+  The fee before that.
+  """
+  fee: CancellationFeeInput!
+}
+
+"""
+A fee: one of its three forms. Amounts are in the currency of the hotel, venue or show, so the
+tenant's own policy has none.
+"""
+input CancellationFeeInput {
+  """
+  Hundredths of a percent of the price, 0 to 10000.
+  """
+  basisPoints: Int
+  """
+  An amount for each seat, each place of a pool, and each room and night.
+  """
+  perUnit: MoneyInput
+  """
+  An amount for all that one booking has of a show, or of a hotel and a day of arrival.
+  """
+  perBooking: MoneyInput
+}
+
+"""
+Whose policy is to be taken away; with none of them the tenant's own.
+"""
+input RemoveCancellationPolicyInput {
+  """
+  The show.
+  """
+  show: ID
+  """
+  The venue.
+  """
+  venue: ID
+  """
+  The hotel.
+  """
+  property: ID
+}
+
+"""
+How much tax prices include: of a venue or of a hotel.
+"""
+input SetTaxRateInput {
+  """
+  The venue.
+  """
+  venue: ID
+  """
+  The hotel.
+  """
+  property: ID
+  """
+  Hundredths of a percent, 0 to 10000: 2100 is 21 %.
+  """
+  basisPoints: Int!
+}
+
+"""
+Lines of a booking to be cancelled.
+"""
+input CancelBookingInput {
+  """
+  The request's own key, 1 to 255 characters. A dry run does not use it up.
+  """
+  requestKey: String!
+  """
+  The booking.
+  """
+  booking: ID!
+  """
+  The numbers of the lines; none means all that still stand.
+  """
+  lines: [Int!]! = []
+  """
+  Only say what would be done.
+  """
+  dryRun: Boolean! = false
+  """
+  The fee that was shown; if it is another one now, nothing is done.
+  """
+  expectedFee: MoneyInput
+  """
+  The refund that was shown; if it is another one now, nothing is done.
+  """
+  expectedRefund: MoneyInput
+  """
+  Give everything back. For admin keys, with a reason.
+  """
+  waiveFee: Boolean! = false
+  """
+  Why, up to 200 characters; it is recorded, and shown with the booking.
+  """
+  reason: String
+}
+
+"""
+The cancellation, or why it was refused.
+"""
+union CancelBookingResult = Cancellation | CancellationRefused
+
+"""
+What a cancellation did, or in a dry run would do.
+"""
+type Cancellation {
+  """
+  The booking afterwards; in a dry run as it is.
+  """
+  booking: Booking!
+  """
+  Whether nothing was done.
+  """
+  dryRun: Boolean!
+  """
+  The instant that chose the fee.
+  """
+  at: DateTime!
+  """
+  The lines.
+  """
+  lines: [CancelledLine!]!
+  """
+  What is kept.
+  """
+  fee: Money!
+  """
+  The tax within the fee.
+  """
+  feeTax: Money!
+  """
+  The money that goes back.
+  """
+  refund: Money!
+  """
+  The tax within what the lines are due.
+  """
+  refundTax: Money!
+  """
+  What the lines are due and was given back before, outside a cancellation. Their prices are fee +
+  refund + alreadyRefunded.
+  """
+  alreadyRefunded: Money!
+  """
+  The fee that was waived.
+  """
+  waivedFee: Money!
+  """
+  Why it was cancelled; null when nobody said.
+  """
+  reason: String
+}
+
+"""
+One line of a cancellation. Its price is fee + refund, its tax feeTax + refundTax.
+"""
+type CancelledLine {
+  """
+  Its number in the booking.
+  """
+  ordinal: Int!
+  """
+  What it cost.
+  """
+  price: Money!
+  """
+  What is kept of that.
+  """
+  fee: Money!
+  """
+  What is due back.
+  """
+  refund: Money!
+  """
+  The tax within the price.
+  """
+  tax: Money!
+  """
+  The tax within the fee.
+  """
+  feeTax: Money!
+  """
+  The tax within the refund.
+  """
+  refundTax: Money!
+}
+
+"""
+A cancellation that was refused. Nothing was changed.
+"""
+type CancellationRefused implements Refusal {
+  """
+  The rule that spoke.
+  """
+  code: RefusalCode!
+  """
+  A sentence for people, in English.
+  """
+  message: String!
+  """
+  What it would do now, when that is not what was expected (FEE_CHANGED).
+  """
+  now: Cancellation
+  """
+  How many milliseconds to wait before trying again; null when waiting does not help.
+  """
+  retryAfterMs: Int
+}
+
+"""
+An amount to be given back.
+"""
+input RefundBookingInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The booking.
+  """
+  booking: ID!
+  """
+  How much, in the booking's currency.
+  """
+  amount: MoneyInput!
+  """
+  Why, 1 to 200 characters; it is recorded.
+  """
+  reason: String!
+}
+
+"""
+A refund to be tried again.
+"""
+input RetryRefundInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The refund that has failed for good.
+  """
+  refund: ID!
+}
+
+"""
+The refund, or why it was refused.
+"""
+union RefundBookingResult = Refund | RefundRefused
+
+"""
+The new refund, or why it was refused.
+"""
+union RetryRefundResult = Refund | RefundRefused
+
+"""
+A refund that was refused. Nothing was changed.
+"""
+type RefundRefused implements Refusal {
+  """
+  The rule that spoke.
+  """
+  code: RefusalCode!
+  """
+  A sentence for people, in English.
+  """
+  message: String!
+  """
+  What is left of what was paid, when more was asked for (REFUND_TOO_HIGH).
+  """
+  rest: Money
+  """
+  How many milliseconds to wait before trying again; null when waiting does not help.
+  """
+  retryAfterMs: Int
+}
+
+"""
+A refund that has failed for good.
+"""
+type FailedRefund {
+  """
+  The last try.
+  """
+  refund: Refund!
+  """
+  The payment that it is of.
+  """
+  paymentId: ID!
+  """
+  The hold that was paid for.
+  """
+  holdId: ID!
+  """
+  The booking; null when the money bought none.
+  """
+  bookingId: ID
+  """
+  Since when it waits for somebody.
+  """
+  failedAt: DateTime!
+}
+
+"""
+A page of refunds that have failed for good.
+"""
+type FailedRefundConnection {
+  """
+  The refunds with their cursors.
+  """
+  edges: [FailedRefundEdge!]!
+  """
+  The refunds alone.
+  """
+  nodes: [FailedRefund!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A refund in a page.
+"""
+type FailedRefundEdge {
+  """
+  Where the refund stands in the list.
+  """
+  cursor: String!
+  """
+  The refund.
+  """
+  node: FailedRefund!
 }
 `, BuiltIn: false},
 	{Name: "../schema/common.graphqls", Input: `"""
@@ -881,7 +1585,7 @@ interface Refusal {
 }
 
 """
-The rules that refuse a hold, an extension, a release, a checkout or a change of a booking. Codes are
+The rules that refuse a hold, an extension, a release, a checkout, a change of a booking or a refund. Codes are
 added, never renamed.
 """
 enum RefusalCode {
@@ -945,6 +1649,14 @@ enum RefusalCode {
   PRESALE_CODE_INVALID
   "Every use of the presale code is taken."
   PRESALE_CODE_USED_UP
+  "The show has begun, the guests were due or did not come: only the seller cancels it now."
+  CANCELLATION_CLOSED
+  "The cancellation would cost or give back something else than was expected."
+  FEE_CHANGED
+  "Less than that is left of what was paid."
+  REFUND_TOO_HIGH
+  "The refund is under way, paid, or was tried again already."
+  REFUND_NOT_FAILED
   "Too many want the same units at this moment; try again after retryAfterMs."
   BUSY
 }
@@ -3652,8 +4364,38 @@ func (ec *executionContext) childFields_Booking(ctx context.Context, field graph
 		return ec.fieldContext_Booking_lines(ctx, field)
 	case "payments":
 		return ec.fieldContext_Booking_payments(ctx, field)
+	case "cancellationPolicies":
+		return ec.fieldContext_Booking_cancellationPolicies(ctx, field)
+	case "tax":
+		return ec.fieldContext_Booking_tax(ctx, field)
+	case "feesKept":
+		return ec.fieldContext_Booking_feesKept(ctx, field)
+	case "refundedTotal":
+		return ec.fieldContext_Booking_refundedTotal(ctx, field)
+	case "cancellations":
+		return ec.fieldContext_Booking_cancellations(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Booking", field.Name)
+}
+
+func (ec *executionContext) childFields_BookingCancellationPolicy(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_BookingCancellationPolicy_name(ctx, field)
+	case "lines":
+		return ec.fieldContext_BookingCancellationPolicy_lines(ctx, field)
+	case "startsAt":
+		return ec.fieldContext_BookingCancellationPolicy_startsAt(ctx, field)
+	case "timeZone":
+		return ec.fieldContext_BookingCancellationPolicy_timeZone(ctx, field)
+	case "steps":
+		return ec.fieldContext_BookingCancellationPolicy_steps(ctx, field)
+	case "finalFee":
+		return ec.fieldContext_BookingCancellationPolicy_finalFee(ctx, field)
+	case "closesAt":
+		return ec.fieldContext_BookingCancellationPolicy_closesAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BookingCancellationPolicy", field.Name)
 }
 
 func (ec *executionContext) childFields_BookingConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3690,6 +4432,14 @@ func (ec *executionContext) childFields_BookingLine(ctx context.Context, field g
 		return ec.fieldContext_BookingLine_unit(ctx, field)
 	case "amount":
 		return ec.fieldContext_BookingLine_amount(ctx, field)
+	case "tax":
+		return ec.fieldContext_BookingLine_tax(ctx, field)
+	case "taxRate":
+		return ec.fieldContext_BookingLine_taxRate(ctx, field)
+	case "fee":
+		return ec.fieldContext_BookingLine_fee(ctx, field)
+	case "feeTax":
+		return ec.fieldContext_BookingLine_feeTax(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type BookingLine", field.Name)
 }
@@ -3730,6 +4480,108 @@ func (ec *executionContext) childFields_CalendarNight(ctx context.Context, field
 		return ec.fieldContext_CalendarNight_maxStayThrough(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CalendarNight", field.Name)
+}
+
+func (ec *executionContext) childFields_Cancellation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "booking":
+		return ec.fieldContext_Cancellation_booking(ctx, field)
+	case "dryRun":
+		return ec.fieldContext_Cancellation_dryRun(ctx, field)
+	case "at":
+		return ec.fieldContext_Cancellation_at(ctx, field)
+	case "lines":
+		return ec.fieldContext_Cancellation_lines(ctx, field)
+	case "fee":
+		return ec.fieldContext_Cancellation_fee(ctx, field)
+	case "feeTax":
+		return ec.fieldContext_Cancellation_feeTax(ctx, field)
+	case "refund":
+		return ec.fieldContext_Cancellation_refund(ctx, field)
+	case "refundTax":
+		return ec.fieldContext_Cancellation_refundTax(ctx, field)
+	case "alreadyRefunded":
+		return ec.fieldContext_Cancellation_alreadyRefunded(ctx, field)
+	case "waivedFee":
+		return ec.fieldContext_Cancellation_waivedFee(ctx, field)
+	case "reason":
+		return ec.fieldContext_Cancellation_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Cancellation", field.Name)
+}
+
+func (ec *executionContext) childFields_CancellationDeadline(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "until":
+		return ec.fieldContext_CancellationDeadline_until(ctx, field)
+	case "fee":
+		return ec.fieldContext_CancellationDeadline_fee(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancellationDeadline", field.Name)
+}
+
+func (ec *executionContext) childFields_CancellationFee(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_CancellationFee_kind(ctx, field)
+	case "basisPoints":
+		return ec.fieldContext_CancellationFee_basisPoints(ctx, field)
+	case "amount":
+		return ec.fieldContext_CancellationFee_amount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancellationFee", field.Name)
+}
+
+func (ec *executionContext) childFields_CancellationPolicy(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_CancellationPolicy_name(ctx, field)
+	case "checkInTime":
+		return ec.fieldContext_CancellationPolicy_checkInTime(ctx, field)
+	case "steps":
+		return ec.fieldContext_CancellationPolicy_steps(ctx, field)
+	case "finalFee":
+		return ec.fieldContext_CancellationPolicy_finalFee(ctx, field)
+	case "closesAt":
+		return ec.fieldContext_CancellationPolicy_closesAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancellationPolicy", field.Name)
+}
+
+func (ec *executionContext) childFields_CancellationStep(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "minutesBefore":
+		return ec.fieldContext_CancellationStep_minutesBefore(ctx, field)
+	case "daysBefore":
+		return ec.fieldContext_CancellationStep_daysBefore(ctx, field)
+	case "localTime":
+		return ec.fieldContext_CancellationStep_localTime(ctx, field)
+	case "until":
+		return ec.fieldContext_CancellationStep_until(ctx, field)
+	case "fee":
+		return ec.fieldContext_CancellationStep_fee(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancellationStep", field.Name)
+}
+
+func (ec *executionContext) childFields_CancelledLine(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ordinal":
+		return ec.fieldContext_CancelledLine_ordinal(ctx, field)
+	case "price":
+		return ec.fieldContext_CancelledLine_price(ctx, field)
+	case "fee":
+		return ec.fieldContext_CancelledLine_fee(ctx, field)
+	case "refund":
+		return ec.fieldContext_CancelledLine_refund(ctx, field)
+	case "tax":
+		return ec.fieldContext_CancelledLine_tax(ctx, field)
+	case "feeTax":
+		return ec.fieldContext_CancelledLine_feeTax(ctx, field)
+	case "refundTax":
+		return ec.fieldContext_CancelledLine_refundTax(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancelledLine", field.Name)
 }
 
 func (ec *executionContext) childFields_Category(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3836,6 +4688,44 @@ func (ec *executionContext) childFields_Event(ctx context.Context, field graphql
 		return ec.fieldContext_Event_venue(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Event", field.Name)
+}
+
+func (ec *executionContext) childFields_FailedRefund(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "refund":
+		return ec.fieldContext_FailedRefund_refund(ctx, field)
+	case "paymentId":
+		return ec.fieldContext_FailedRefund_paymentId(ctx, field)
+	case "holdId":
+		return ec.fieldContext_FailedRefund_holdId(ctx, field)
+	case "bookingId":
+		return ec.fieldContext_FailedRefund_bookingId(ctx, field)
+	case "failedAt":
+		return ec.fieldContext_FailedRefund_failedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FailedRefund", field.Name)
+}
+
+func (ec *executionContext) childFields_FailedRefundConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_FailedRefundConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_FailedRefundConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_FailedRefundConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FailedRefundConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_FailedRefundEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_FailedRefundEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_FailedRefundEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FailedRefundEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_GuestSession(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4142,6 +5032,10 @@ func (ec *executionContext) childFields_Property(ctx context.Context, field grap
 		return ec.fieldContext_Property_city(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Property_createdAt(ctx, field)
+	case "cancellationPolicy":
+		return ec.fieldContext_Property_cancellationPolicy(ctx, field)
+	case "taxRate":
+		return ec.fieldContext_Property_taxRate(ctx, field)
 	case "roomTypes":
 		return ec.fieldContext_Property_roomTypes(ctx, field)
 	case "calendar":
@@ -4228,6 +5122,8 @@ func (ec *executionContext) childFields_RoomType(ctx context.Context, field grap
 		return ec.fieldContext_RoomType_maxGuests(ctx, field)
 	case "property":
 		return ec.fieldContext_RoomType_property(ctx, field)
+	case "cancellationPolicy":
+		return ec.fieldContext_RoomType_cancellationPolicy(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RoomType", field.Name)
 }
@@ -4326,6 +5222,8 @@ func (ec *executionContext) childFields_Show(ctx context.Context, field graphql.
 		return ec.fieldContext_Show_pools(ctx, field)
 	case "seatMap":
 		return ec.fieldContext_Show_seatMap(ctx, field)
+	case "cancellationPolicy":
+		return ec.fieldContext_Show_cancellationPolicy(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Show", field.Name)
 }
@@ -4360,6 +5258,14 @@ func (ec *executionContext) childFields_Size(ctx context.Context, field graphql.
 		return ec.fieldContext_Size_height(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Size", field.Name)
+}
+
+func (ec *executionContext) childFields_TaxRate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "basisPoints":
+		return ec.fieldContext_TaxRate_basisPoints(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TaxRate", field.Name)
 }
 
 func (ec *executionContext) childFields_Tenant(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4498,6 +5404,8 @@ func (ec *executionContext) childFields_Venue(ctx context.Context, field graphql
 		return ec.fieldContext_Venue_city(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Venue_createdAt(ctx, field)
+	case "taxRate":
+		return ec.fieldContext_Venue_taxRate(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Venue", field.Name)
 }
@@ -4678,8 +5586,8 @@ func (ec *executionContext) field_Mutation_cancelBooking_args(ctx context.Contex
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (BookingLinesInput, error) {
-			return ec.unmarshalNBookingLinesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingLinesInput(ctx, v)
+		func(ctx context.Context, v any) (CancelBookingInput, error) {
+			return ec.unmarshalNCancelBookingInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelBookingInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -4898,6 +5806,20 @@ func (ec *executionContext) field_Mutation_placeHold_args(ctx context.Context, r
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_refundBooking_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (RefundBookingInput, error) {
+			return ec.unmarshalNRefundBookingInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefundBookingInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_releaseHold_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -4912,12 +5834,54 @@ func (ec *executionContext) field_Mutation_releaseHold_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_removeCancellationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (RemoveCancellationPolicyInput, error) {
+			return ec.unmarshalNRemoveCancellationPolicyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRemoveCancellationPolicyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_retryRefund_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (RetryRefundInput, error) {
+			return ec.unmarshalNRetryRefundInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRetryRefundInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_revokeKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (RevokeKeyInput, error) {
 			return ec.unmarshalNRevokeKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRevokeKeyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setCancellationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetCancellationPolicyInput, error) {
+			return ec.unmarshalNSetCancellationPolicyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetCancellationPolicyInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -5010,6 +5974,20 @@ func (ec *executionContext) field_Mutation_setShowState_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_setTaxRate_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetTaxRateInput, error) {
+			return ec.unmarshalNSetTaxRateInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetTaxRateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_setTerms_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -5065,6 +6043,20 @@ func (ec *executionContext) field_Property_calendar_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["roomTypes"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Property_cancellationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "checkIn",
+		func(ctx context.Context, v any) (*civil.Date, error) {
+			return ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["checkIn"] = arg0
 	return args, nil
 }
 
@@ -5140,6 +6132,36 @@ func (ec *executionContext) field_Query_bookings_args(ctx context.Context, rawAr
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_cancellationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "show",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["show"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "venue",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["venue"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "property",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["property"] = arg2
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_channels_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -5173,6 +6195,36 @@ func (ec *executionContext) field_Query_chart_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_failedRefunds_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "region",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["region"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
 	return args, nil
 }
 
@@ -5451,6 +6503,20 @@ func (ec *executionContext) field_Query_venues_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_RoomType_cancellationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "checkIn",
+		func(ctx context.Context, v any) (*civil.Date, error) {
+			return ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["checkIn"] = arg0
 	return args, nil
 }
 
@@ -6363,6 +7429,345 @@ func (ec *executionContext) fieldContext_Booking_payments(_ context.Context, fie
 	return fc, nil
 }
 
+func (ec *executionContext) _Booking_cancellationPolicies(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_cancellationPolicies(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CancellationPolicies, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []BookingCancellationPolicy) graphql.Marshaler {
+			return ec.marshalNBookingCancellationPolicy2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingCancellationPolicyᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_cancellationPolicies(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BookingCancellationPolicy(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Booking_tax(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_tax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_tax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Booking_feesKept(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_feesKept(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FeesKept, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_feesKept(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Booking_refundedTotal(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_refundedTotal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Booking().RefundedTotal(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Money) graphql.Marshaler {
+			return ec.marshalNMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_refundedTotal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Booking_cancellations(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_cancellations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Booking().Cancellations(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []Cancellation) graphql.Marshaler {
+			return ec.marshalNCancellation2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_cancellations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Cancellation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BookingCancellationPolicy_name(ctx context.Context, field graphql.CollectedField, obj *BookingCancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingCancellationPolicy_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingCancellationPolicy_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingCancellationPolicy", field, false, false, "String")
+}
+
+func (ec *executionContext) _BookingCancellationPolicy_lines(ctx context.Context, field graphql.CollectedField, obj *BookingCancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingCancellationPolicy_lines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lines, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []int64) graphql.Marshaler {
+			return ec.marshalNInt2ᚕint64ᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingCancellationPolicy_lines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingCancellationPolicy", field, false, false, "Int")
+}
+
+func (ec *executionContext) _BookingCancellationPolicy_startsAt(ctx context.Context, field graphql.CollectedField, obj *BookingCancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingCancellationPolicy_startsAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartsAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingCancellationPolicy_startsAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingCancellationPolicy", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _BookingCancellationPolicy_timeZone(ctx context.Context, field graphql.CollectedField, obj *BookingCancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingCancellationPolicy_timeZone(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TimeZone, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingCancellationPolicy_timeZone(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingCancellationPolicy", field, false, false, "String")
+}
+
+func (ec *executionContext) _BookingCancellationPolicy_steps(ctx context.Context, field graphql.CollectedField, obj *BookingCancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingCancellationPolicy_steps(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Steps, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []CancellationDeadline) graphql.Marshaler {
+			return ec.marshalNCancellationDeadline2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationDeadlineᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingCancellationPolicy_steps(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BookingCancellationPolicy",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationDeadline(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BookingCancellationPolicy_finalFee(ctx context.Context, field graphql.CollectedField, obj *BookingCancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingCancellationPolicy_finalFee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FinalFee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CancellationFee) graphql.Marshaler {
+			return ec.marshalNCancellationFee2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFee(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingCancellationPolicy_finalFee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BookingCancellationPolicy",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationFee(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BookingCancellationPolicy_closesAt(ctx context.Context, field graphql.CollectedField, obj *BookingCancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingCancellationPolicy_closesAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClosesAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingCancellationPolicy_closesAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingCancellationPolicy", field, false, false, "DateTime")
+}
+
 func (ec *executionContext) _BookingConnection_edges(ctx context.Context, field graphql.CollectedField, obj *BookingConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -6635,6 +8040,134 @@ func (ec *executionContext) _BookingLine_amount(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_BookingLine_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BookingLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BookingLine_tax(ctx context.Context, field graphql.CollectedField, obj *BookingLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingLine_tax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingLine_tax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BookingLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BookingLine_taxRate(ctx context.Context, field graphql.CollectedField, obj *BookingLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingLine_taxRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TaxRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v TaxRate) graphql.Marshaler {
+			return ec.marshalNTaxRate2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTaxRate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingLine_taxRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BookingLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TaxRate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BookingLine_fee(ctx context.Context, field graphql.CollectedField, obj *BookingLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingLine_fee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingLine_fee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BookingLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BookingLine_feeTax(ctx context.Context, field graphql.CollectedField, obj *BookingLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingLine_feeTax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FeeTax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingLine_feeTax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "BookingLine",
 		Field:      field,
@@ -7008,6 +8541,1037 @@ func (ec *executionContext) _CalendarNight_maxStayThrough(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_CalendarNight_maxStayThrough(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CalendarNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Cancellation_booking(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_booking(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Booking, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Booking) graphql.Marshaler {
+			return ec.marshalNBooking2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBooking(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_booking(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Booking(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_dryRun(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_dryRun(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DryRun, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_dryRun(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Cancellation", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _Cancellation_at(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Cancellation", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Cancellation_lines(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_lines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lines, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []CancelledLine) graphql.Marshaler {
+			return ec.marshalNCancelledLine2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelledLineᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_lines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancelledLine(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_fee(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_fee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_fee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_feeTax(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_feeTax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FeeTax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_feeTax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_refund(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_refund(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refund, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_refund(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_refundTax(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_refundTax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RefundTax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_refundTax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_alreadyRefunded(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_alreadyRefunded(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AlreadyRefunded, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_alreadyRefunded(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_waivedFee(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_waivedFee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WaivedFee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_waivedFee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_reason(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Cancellation", field, false, false, "String")
+}
+
+func (ec *executionContext) _CancellationDeadline_until(ctx context.Context, field graphql.CollectedField, obj *CancellationDeadline) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationDeadline_until(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Until, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationDeadline_until(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationDeadline", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _CancellationDeadline_fee(ctx context.Context, field graphql.CollectedField, obj *CancellationDeadline) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationDeadline_fee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CancellationFee) graphql.Marshaler {
+			return ec.marshalNCancellationFee2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFee(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationDeadline_fee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancellationDeadline",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationFee(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancellationFee_kind(ctx context.Context, field graphql.CollectedField, obj *CancellationFee) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationFee_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CancellationFeeKind) graphql.Marshaler {
+			return ec.marshalNCancellationFeeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFeeKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationFee_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationFee", field, false, false, "CancellationFeeKind")
+}
+
+func (ec *executionContext) _CancellationFee_basisPoints(ctx context.Context, field graphql.CollectedField, obj *CancellationFee) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationFee_basisPoints(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BasisPoints, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationFee_basisPoints(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationFee", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CancellationFee_amount(ctx context.Context, field graphql.CollectedField, obj *CancellationFee) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationFee_amount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Money) graphql.Marshaler {
+			return ec.marshalOMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationFee_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancellationFee",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancellationPolicy_name(ctx context.Context, field graphql.CollectedField, obj *CancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationPolicy_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationPolicy_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationPolicy", field, false, false, "String")
+}
+
+func (ec *executionContext) _CancellationPolicy_checkInTime(ctx context.Context, field graphql.CollectedField, obj *CancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationPolicy_checkInTime(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckInTime, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationPolicy_checkInTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationPolicy", field, false, false, "String")
+}
+
+func (ec *executionContext) _CancellationPolicy_steps(ctx context.Context, field graphql.CollectedField, obj *CancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationPolicy_steps(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Steps, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []CancellationStep) graphql.Marshaler {
+			return ec.marshalNCancellationStep2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStepᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationPolicy_steps(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancellationPolicy",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationStep(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancellationPolicy_finalFee(ctx context.Context, field graphql.CollectedField, obj *CancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationPolicy_finalFee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FinalFee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CancellationFee) graphql.Marshaler {
+			return ec.marshalNCancellationFee2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFee(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationPolicy_finalFee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancellationPolicy",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationFee(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancellationPolicy_closesAt(ctx context.Context, field graphql.CollectedField, obj *CancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationPolicy_closesAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClosesAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationPolicy_closesAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationPolicy", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _CancellationRefused_code(ctx context.Context, field graphql.CollectedField, obj *CancellationRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationRefused_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationRefused_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationRefused", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _CancellationRefused_message(ctx context.Context, field graphql.CollectedField, obj *CancellationRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationRefused_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationRefused_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationRefused", field, false, false, "String")
+}
+
+func (ec *executionContext) _CancellationRefused_now(ctx context.Context, field graphql.CollectedField, obj *CancellationRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationRefused_now(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Now, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Cancellation) graphql.Marshaler {
+			return ec.marshalOCancellation2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellation(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationRefused_now(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancellationRefused",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Cancellation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancellationRefused_retryAfterMs(ctx context.Context, field graphql.CollectedField, obj *CancellationRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationRefused_retryAfterMs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RetryAfterMs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationRefused_retryAfterMs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationRefused", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CancellationStep_minutesBefore(ctx context.Context, field graphql.CollectedField, obj *CancellationStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationStep_minutesBefore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MinutesBefore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationStep_minutesBefore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationStep", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CancellationStep_daysBefore(ctx context.Context, field graphql.CollectedField, obj *CancellationStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationStep_daysBefore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DaysBefore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationStep_daysBefore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationStep", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CancellationStep_localTime(ctx context.Context, field graphql.CollectedField, obj *CancellationStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationStep_localTime(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LocalTime, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationStep_localTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationStep", field, false, false, "String")
+}
+
+func (ec *executionContext) _CancellationStep_until(ctx context.Context, field graphql.CollectedField, obj *CancellationStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationStep_until(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Until, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationStep_until(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationStep", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _CancellationStep_fee(ctx context.Context, field graphql.CollectedField, obj *CancellationStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationStep_fee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CancellationFee) graphql.Marshaler {
+			return ec.marshalNCancellationFee2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFee(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationStep_fee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancellationStep",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationFee(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelledLine_ordinal(ctx context.Context, field graphql.CollectedField, obj *CancelledLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelledLine_ordinal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ordinal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelledLine_ordinal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancelledLine", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CancelledLine_price(ctx context.Context, field graphql.CollectedField, obj *CancelledLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelledLine_price(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Price, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelledLine_price(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelledLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelledLine_fee(ctx context.Context, field graphql.CollectedField, obj *CancelledLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelledLine_fee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelledLine_fee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelledLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelledLine_refund(ctx context.Context, field graphql.CollectedField, obj *CancelledLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelledLine_refund(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refund, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelledLine_refund(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelledLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelledLine_tax(ctx context.Context, field graphql.CollectedField, obj *CancelledLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelledLine_tax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelledLine_tax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelledLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelledLine_feeTax(ctx context.Context, field graphql.CollectedField, obj *CancelledLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelledLine_feeTax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FeeTax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelledLine_feeTax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelledLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelledLine_refundTax(ctx context.Context, field graphql.CollectedField, obj *CancelledLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelledLine_refundTax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RefundTax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelledLine_refundTax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelledLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Category_name(ctx context.Context, field graphql.CollectedField, obj *Category) (ret graphql.Marshaler) {
@@ -7996,6 +10560,281 @@ func (ec *executionContext) fieldContext_Event_venue(_ context.Context, field gr
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Venue(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FailedRefund_refund(ctx context.Context, field graphql.CollectedField, obj *FailedRefund) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefund_refund(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refund, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Refund) graphql.Marshaler {
+			return ec.marshalNRefund2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefund(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefund_refund(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FailedRefund",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Refund(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FailedRefund_paymentId(ctx context.Context, field graphql.CollectedField, obj *FailedRefund) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefund_paymentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PaymentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefund_paymentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FailedRefund", field, false, false, "ID")
+}
+
+func (ec *executionContext) _FailedRefund_holdId(ctx context.Context, field graphql.CollectedField, obj *FailedRefund) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefund_holdId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HoldID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefund_holdId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FailedRefund", field, false, false, "ID")
+}
+
+func (ec *executionContext) _FailedRefund_bookingId(ctx context.Context, field graphql.CollectedField, obj *FailedRefund) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefund_bookingId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BookingID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefund_bookingId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FailedRefund", field, false, false, "ID")
+}
+
+func (ec *executionContext) _FailedRefund_failedAt(ctx context.Context, field graphql.CollectedField, obj *FailedRefund) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefund_failedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FailedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefund_failedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FailedRefund", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _FailedRefundConnection_edges(ctx context.Context, field graphql.CollectedField, obj *FailedRefundConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefundConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []FailedRefundEdge) graphql.Marshaler {
+			return ec.marshalNFailedRefundEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefundConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FailedRefundConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FailedRefundEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FailedRefundConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *FailedRefundConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefundConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []FailedRefund) graphql.Marshaler {
+			return ec.marshalNFailedRefund2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefundConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FailedRefundConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FailedRefund(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FailedRefundConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *FailedRefundConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefundConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefundConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FailedRefundConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FailedRefundEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *FailedRefundEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefundEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefundEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FailedRefundEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _FailedRefundEdge_node(ctx context.Context, field graphql.CollectedField, obj *FailedRefundEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefundEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v FailedRefund) graphql.Marshaler {
+			return ec.marshalNFailedRefund2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefund(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefundEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FailedRefundEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FailedRefund(ctx, field)
 		},
 	}
 	return fc, nil
@@ -9165,50 +12004,6 @@ func (ec *executionContext) fieldContext_Mutation_checkout(ctx context.Context, 
 	return fc, nil
 }
 
-func (ec *executionContext) _Mutation_cancelBooking(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Mutation_cancelBooking(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().CancelBooking(ctx, fc.Args["input"].(BookingLinesInput))
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v CancelBookingResult) graphql.Marshaler {
-			return ec.marshalNCancelBookingResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelBookingResult(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Mutation_cancelBooking(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "Mutation",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return nil, errors.New("field of type CancelBookingResult does not have child fields")
-		},
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = ec.Recover(ctx, r)
-			ec.Error(ctx, err)
-		}
-	}()
-	ctx = graphql.WithFieldContext(ctx, fc)
-	if fc.Args, err = ec.field_Mutation_cancelBooking_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
-		ec.Error(ctx, err)
-		return fc, err
-	}
-	return fc, nil
-}
-
 func (ec *executionContext) _Mutation_markNoShow(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -9247,6 +12042,270 @@ func (ec *executionContext) fieldContext_Mutation_markNoShow(ctx context.Context
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_markNoShow_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setCancellationPolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setCancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetCancellationPolicy(ctx, fc.Args["input"].(SetCancellationPolicyInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setCancellationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setCancellationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_removeCancellationPolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_removeCancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RemoveCancellationPolicy(ctx, fc.Args["input"].(RemoveCancellationPolicyInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_removeCancellationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_removeCancellationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setTaxRate(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setTaxRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetTaxRate(ctx, fc.Args["input"].(SetTaxRateInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *TaxRate) graphql.Marshaler {
+			return ec.marshalNTaxRate2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTaxRate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setTaxRate(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TaxRate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setTaxRate_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_cancelBooking(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_cancelBooking(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CancelBooking(ctx, fc.Args["input"].(CancelBookingInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CancelBookingResult) graphql.Marshaler {
+			return ec.marshalNCancelBookingResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelBookingResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_cancelBooking(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type CancelBookingResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_cancelBooking_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_refundBooking(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_refundBooking(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RefundBooking(ctx, fc.Args["input"].(RefundBookingInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefundBookingResult) graphql.Marshaler {
+			return ec.marshalNRefundBookingResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefundBookingResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_refundBooking(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type RefundBookingResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_refundBooking_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_retryRefund(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_retryRefund(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RetryRefund(ctx, fc.Args["input"].(RetryRefundInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RetryRefundResult) graphql.Marshaler {
+			return ec.marshalNRetryRefundResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRetryRefundResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_retryRefund(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type RetryRefundResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_retryRefund_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -11615,6 +14674,82 @@ func (ec *executionContext) fieldContext_Property_createdAt(_ context.Context, f
 	return graphql.NewScalarFieldContext("Property", field, false, false, "DateTime")
 }
 
+func (ec *executionContext) _Property_cancellationPolicy(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_cancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Property().CancellationPolicy(ctx, obj, fc.Args["checkIn"].(*civil.Date))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_cancellationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Property_cancellationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Property_taxRate(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_taxRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Property().TaxRate(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *TaxRate) graphql.Marshaler {
+			return ec.marshalNTaxRate2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTaxRate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_taxRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TaxRate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Property_roomTypes(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12012,6 +15147,94 @@ func (ec *executionContext) fieldContext_Query_audit(ctx context.Context, field 
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_audit_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_cancellationPolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_cancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().CancellationPolicy(ctx, fc.Args["show"].(*string), fc.Args["venue"].(*string), fc.Args["property"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_cancellationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_cancellationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_failedRefunds(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_failedRefunds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().FailedRefunds(ctx, fc.Args["region"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *FailedRefundConnection) graphql.Marshaler {
+			return ec.marshalNFailedRefundConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_failedRefunds(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FailedRefundConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_failedRefunds_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -12912,6 +16135,107 @@ func (ec *executionContext) fieldContext_Refund_settledAt(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Refund", field, false, false, "DateTime")
 }
 
+func (ec *executionContext) _RefundRefused_code(ctx context.Context, field graphql.CollectedField, obj *RefundRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefundRefused_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RefundRefused_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RefundRefused", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _RefundRefused_message(ctx context.Context, field graphql.CollectedField, obj *RefundRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefundRefused_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RefundRefused_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RefundRefused", field, false, false, "String")
+}
+
+func (ec *executionContext) _RefundRefused_rest(ctx context.Context, field graphql.CollectedField, obj *RefundRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefundRefused_rest(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rest, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Money) graphql.Marshaler {
+			return ec.marshalOMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RefundRefused_rest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RefundRefused",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RefundRefused_retryAfterMs(ctx context.Context, field graphql.CollectedField, obj *RefundRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefundRefused_retryAfterMs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RetryAfterMs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RefundRefused_retryAfterMs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RefundRefused", field, false, false, "Int")
+}
+
 func (ec *executionContext) _RefusedLine_line(ctx context.Context, field graphql.CollectedField, obj *RefusedLine) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -13257,6 +16581,50 @@ func (ec *executionContext) fieldContext_RoomType_property(_ context.Context, fi
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Property(ctx, field)
 		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RoomType_cancellationPolicy(ctx context.Context, field graphql.CollectedField, obj *RoomType) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomType_cancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RoomType().CancellationPolicy(ctx, obj, fc.Args["checkIn"].(*civil.Date))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomType_cancellationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RoomType",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RoomType_cancellationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
 	}
 	return fc, nil
 }
@@ -14133,6 +17501,38 @@ func (ec *executionContext) fieldContext_Show_seatMap(_ context.Context, field g
 	return fc, nil
 }
 
+func (ec *executionContext) _Show_cancellationPolicy(ctx context.Context, field graphql.CollectedField, obj *Show) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Show_cancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Show().CancellationPolicy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Show_cancellationPolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Show",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ShowConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ShowConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -14328,6 +17728,29 @@ func (ec *executionContext) _Size_height(ctx context.Context, field graphql.Coll
 }
 func (ec *executionContext) fieldContext_Size_height(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Size", field, false, false, "Float")
+}
+
+func (ec *executionContext) _TaxRate_basisPoints(ctx context.Context, field graphql.CollectedField, obj *TaxRate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TaxRate_basisPoints(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BasisPoints, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TaxRate_basisPoints(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TaxRate", field, false, false, "Int")
 }
 
 func (ec *executionContext) _Tenant_id(ctx context.Context, field graphql.CollectedField, obj *Tenant) (ret graphql.Marshaler) {
@@ -15563,6 +18986,38 @@ func (ec *executionContext) _Venue_createdAt(ctx context.Context, field graphql.
 }
 func (ec *executionContext) fieldContext_Venue_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Venue", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Venue_taxRate(ctx context.Context, field graphql.CollectedField, obj *Venue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Venue_taxRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Venue().TaxRate(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *TaxRate) graphql.Marshaler {
+			return ec.marshalNTaxRate2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTaxRate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Venue_taxRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Venue",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TaxRate(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _VenueConnection_edges(ctx context.Context, field graphql.CollectedField, obj *VenueConnection) (ret graphql.Marshaler) {
@@ -17129,6 +20584,226 @@ func UnmarshalBookingLinesInput(ctx context.Context, raw any) (BookingLinesInput
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputCancelBookingInput(ctx context.Context, obj any) (CancelBookingInput, error) {
+	var it CancelBookingInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["lines"]; !present {
+		asMap["lines"] = []any{}
+	}
+	if _, present := asMap["dryRun"]; !present {
+		asMap["dryRun"] = false
+	}
+	if _, present := asMap["waiveFee"]; !present {
+		asMap["waiveFee"] = false
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "booking", "lines", "dryRun", "expectedFee", "expectedRefund", "waiveFee", "reason"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "booking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("booking"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Booking = data
+		case "lines":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("lines"))
+			data, err := ec.unmarshalNInt2ᚕint64ᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Lines = data
+		case "dryRun":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("dryRun"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DryRun = data
+		case "expectedFee":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedFee"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedFee = data
+		case "expectedRefund":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedRefund"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedRefund = data
+		case "waiveFee":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("waiveFee"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WaiveFee = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCancelBookingInput unmarshals raw into the CancelBookingInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCancelBookingInput(ctx context.Context, raw any) (CancelBookingInput, error) {
+	var out CancelBookingInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CancelBookingInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputCancellationFeeInput(ctx context.Context, obj any) (CancellationFeeInput, error) {
+	var it CancellationFeeInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"basisPoints", "perUnit", "perBooking"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "basisPoints":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("basisPoints"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BasisPoints = data
+		case "perUnit":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("perUnit"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PerUnit = data
+		case "perBooking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("perBooking"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PerBooking = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCancellationFeeInput unmarshals raw into the CancellationFeeInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCancellationFeeInput(ctx context.Context, raw any) (CancellationFeeInput, error) {
+	var out CancellationFeeInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CancellationFeeInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputCancellationStepInput(ctx context.Context, obj any) (CancellationStepInput, error) {
+	var it CancellationStepInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"minutesBefore", "daysBefore", "localTime", "fee"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "minutesBefore":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minutesBefore"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MinutesBefore = data
+		case "daysBefore":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("daysBefore"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DaysBefore = data
+		case "localTime":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("localTime"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.LocalTime = data
+		case "fee":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fee"))
+			data, err := ec.unmarshalNCancellationFeeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFeeInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Fee = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCancellationStepInput unmarshals raw into the CancellationStepInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCancellationStepInput(ctx context.Context, raw any) (CancellationStepInput, error) {
+	var out CancellationStepInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CancellationStepInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputChangePresaleCodeInput(ctx context.Context, obj any) (ChangePresaleCodeInput, error) {
 	var it ChangePresaleCodeInput
 	if obj == nil {
@@ -18601,6 +22276,69 @@ func UnmarshalPriceLevelInput(ctx context.Context, raw any) (PriceLevelInput, er
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputRefundBookingInput(ctx context.Context, obj any) (RefundBookingInput, error) {
+	var it RefundBookingInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "booking", "amount", "reason"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "booking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("booking"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Booking = data
+		case "amount":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("amount"))
+			data, err := ec.unmarshalNMoneyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Amount = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRefundBookingInput unmarshals raw into the RefundBookingInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRefundBookingInput(ctx context.Context, raw any) (RefundBookingInput, error) {
+	var out RefundBookingInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RefundBookingInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputReleaseHoldInput(ctx context.Context, obj any) (ReleaseHoldInput, error) {
 	var it ReleaseHoldInput
 	if obj == nil {
@@ -18647,6 +22385,111 @@ func (ec *executionContext) unmarshalInputReleaseHoldInput(ctx context.Context, 
 func UnmarshalReleaseHoldInput(ctx context.Context, raw any) (ReleaseHoldInput, error) {
 	var out ReleaseHoldInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "ReleaseHoldInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputRemoveCancellationPolicyInput(ctx context.Context, obj any) (RemoveCancellationPolicyInput, error) {
+	var it RemoveCancellationPolicyInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"show", "venue", "property"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "show":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("show"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Show = data
+		case "venue":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("venue"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Venue = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRemoveCancellationPolicyInput unmarshals raw into the RemoveCancellationPolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRemoveCancellationPolicyInput(ctx context.Context, raw any) (RemoveCancellationPolicyInput, error) {
+	var out RemoveCancellationPolicyInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RemoveCancellationPolicyInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputRetryRefundInput(ctx context.Context, obj any) (RetryRefundInput, error) {
+	var it RetryRefundInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "refund"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "refund":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("refund"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Refund = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRetryRefundInput unmarshals raw into the RetryRefundInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRetryRefundInput(ctx context.Context, raw any) (RetryRefundInput, error) {
+	var out RetryRefundInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RetryRefundInput", raw, &out)
 	return out, err
 }
 
@@ -18745,6 +22588,100 @@ func (ec *executionContext) unmarshalInputSeatsInput(ctx context.Context, obj an
 func UnmarshalSeatsInput(ctx context.Context, raw any) (SeatsInput, error) {
 	var out SeatsInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "SeatsInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputSetCancellationPolicyInput(ctx context.Context, obj any) (SetCancellationPolicyInput, error) {
+	var it SetCancellationPolicyInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["checkInTime"]; !present {
+		asMap["checkInTime"] = "15:00"
+	}
+	if _, present := asMap["steps"]; !present {
+		asMap["steps"] = []any{}
+	}
+	if _, present := asMap["finalFee"]; !present {
+		asMap["finalFee"] = map[string]any{"basisPoints": 10000}
+	}
+
+	fieldsInOrder := [...]string{"show", "venue", "property", "name", "checkInTime", "steps", "finalFee"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "show":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("show"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Show = data
+		case "venue":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("venue"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Venue = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "checkInTime":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("checkInTime"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CheckInTime = data
+		case "steps":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("steps"))
+			data, err := ec.unmarshalNCancellationStepInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStepInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Steps = data
+		case "finalFee":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("finalFee"))
+			data, err := ec.unmarshalNCancellationFeeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFeeInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FinalFee = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetCancellationPolicyInput unmarshals raw into the SetCancellationPolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetCancellationPolicyInput(ctx context.Context, raw any) (SetCancellationPolicyInput, error) {
+	var out SetCancellationPolicyInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetCancellationPolicyInput", raw, &out)
 	return out, err
 }
 
@@ -19063,6 +23000,62 @@ func UnmarshalSetShowStateInput(ctx context.Context, raw any) (SetShowStateInput
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputSetTaxRateInput(ctx context.Context, obj any) (SetTaxRateInput, error) {
+	var it SetTaxRateInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"venue", "property", "basisPoints"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "venue":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("venue"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Venue = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "basisPoints":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("basisPoints"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BasisPoints = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetTaxRateInput unmarshals raw into the SetTaxRateInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetTaxRateInput(ctx context.Context, raw any) (SetTaxRateInput, error) {
+	var out SetTaxRateInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetTaxRateInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj any) (SetTermsInput, error) {
 	var it SetTermsInput
 	if obj == nil {
@@ -19278,20 +23271,20 @@ func (ec *executionContext) _CancelBookingResult(ctx context.Context, sel ast.Se
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
-	case BookingRefused:
-		return ec._BookingRefused(ctx, sel, &obj)
-	case *BookingRefused:
+	case CancellationRefused:
+		return ec._CancellationRefused(ctx, sel, &obj)
+	case *CancellationRefused:
 		if obj == nil {
 			return graphql.Null
 		}
-		return ec._BookingRefused(ctx, sel, obj)
-	case Booking:
-		return ec._Booking(ctx, sel, &obj)
-	case *Booking:
+		return ec._CancellationRefused(ctx, sel, obj)
+	case Cancellation:
+		return ec._Cancellation(ctx, sel, &obj)
+	case *Cancellation:
 		if obj == nil {
 			return graphql.Null
 		}
-		return ec._Booking(ctx, sel, obj)
+		return ec._Cancellation(ctx, sel, obj)
 	default:
 		if typedObj, ok := obj.(graphql.Marshaler); ok {
 			return typedObj
@@ -19526,10 +23519,44 @@ func (ec *executionContext) _PlaceHoldResult(ctx context.Context, sel ast.Select
 	}
 }
 
+func (ec *executionContext) _RefundBookingResult(ctx context.Context, sel ast.SelectionSet, obj RefundBookingResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case RefundRefused:
+		return ec._RefundRefused(ctx, sel, &obj)
+	case *RefundRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RefundRefused(ctx, sel, obj)
+	case Refund:
+		return ec._Refund(ctx, sel, &obj)
+	case *Refund:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Refund(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of RefundBookingResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _Refusal(ctx context.Context, sel ast.SelectionSet, obj Refusal) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
+	case RefundRefused:
+		return ec._RefundRefused(ctx, sel, &obj)
+	case *RefundRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RefundRefused(ctx, sel, obj)
 	case HoldRefused:
 		return ec._HoldRefused(ctx, sel, &obj)
 	case *HoldRefused:
@@ -19544,6 +23571,13 @@ func (ec *executionContext) _Refusal(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._CheckoutRefused(ctx, sel, obj)
+	case CancellationRefused:
+		return ec._CancellationRefused(ctx, sel, &obj)
+	case *CancellationRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._CancellationRefused(ctx, sel, obj)
 	case BookingRefused:
 		return ec._BookingRefused(ctx, sel, &obj)
 	case *BookingRefused:
@@ -19583,6 +23617,33 @@ func (ec *executionContext) _ReleaseHoldResult(ctx context.Context, sel ast.Sele
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of ReleaseHoldResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _RetryRefundResult(ctx context.Context, sel ast.SelectionSet, obj RetryRefundResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case RefundRefused:
+		return ec._RefundRefused(ctx, sel, &obj)
+	case *RefundRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RefundRefused(ctx, sel, obj)
+	case Refund:
+		return ec._Refund(ctx, sel, &obj)
+	case *Refund:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Refund(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of RetryRefundResult must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -19803,7 +23864,7 @@ func (ec *executionContext) _AuditReport(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
-var bookingImplementors = []string{"Booking", "Node", "CancelBookingResult", "MarkNoShowResult"}
+var bookingImplementors = []string{"Booking", "Node", "MarkNoShowResult"}
 
 func (ec *executionContext) _Booking(ctx context.Context, sel ast.SelectionSet, obj *Booking) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, bookingImplementors)
@@ -19875,6 +23936,96 @@ func (ec *executionContext) _Booking(ctx context.Context, sel ast.SelectionSet, 
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Booking_payments(ctx, field, obj)
 				})
+		case "cancellationPolicies":
+			out.Values[i] = ec._Booking_cancellationPolicies(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "tax":
+			out.Values[i] = ec._Booking_tax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "feesKept":
+			out.Values[i] = ec._Booking_feesKept(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "refundedTotal":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Booking_refundedTotal(ctx, field, obj)
+				})
+		case "cancellations":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Booking_cancellations(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var bookingCancellationPolicyImplementors = []string{"BookingCancellationPolicy"}
+
+func (ec *executionContext) _BookingCancellationPolicy(ctx context.Context, sel ast.SelectionSet, obj *BookingCancellationPolicy) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, bookingCancellationPolicyImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("BookingCancellationPolicy")
+		case "name":
+			out.Values[i] = ec._BookingCancellationPolicy_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lines":
+			out.Values[i] = ec._BookingCancellationPolicy_lines(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startsAt":
+			out.Values[i] = ec._BookingCancellationPolicy_startsAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "timeZone":
+			out.Values[i] = ec._BookingCancellationPolicy_timeZone(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "steps":
+			out.Values[i] = ec._BookingCancellationPolicy_steps(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "finalFee":
+			out.Values[i] = ec._BookingCancellationPolicy_finalFee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "closesAt":
+			out.Values[i] = ec._BookingCancellationPolicy_closesAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -20009,6 +24160,26 @@ func (ec *executionContext) _BookingLine(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "tax":
+			out.Values[i] = ec._BookingLine_tax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "taxRate":
+			out.Values[i] = ec._BookingLine_taxRate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fee":
+			out.Values[i] = ec._BookingLine_fee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "feeTax":
+			out.Values[i] = ec._BookingLine_feeTax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -20026,7 +24197,7 @@ func (ec *executionContext) _BookingLine(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
-var bookingRefusedImplementors = []string{"BookingRefused", "CancelBookingResult", "MarkNoShowResult", "Refusal"}
+var bookingRefusedImplementors = []string{"BookingRefused", "MarkNoShowResult", "Refusal"}
 
 func (ec *executionContext) _BookingRefused(ctx context.Context, sel ast.SelectionSet, obj *BookingRefused) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, bookingRefusedImplementors)
@@ -20166,6 +24337,387 @@ func (ec *executionContext) _CalendarNight(ctx context.Context, sel ast.Selectio
 		case "maxStayThrough":
 			out.Values[i] = ec._CalendarNight_maxStayThrough(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var cancellationImplementors = []string{"Cancellation", "CancelBookingResult"}
+
+func (ec *executionContext) _Cancellation(ctx context.Context, sel ast.SelectionSet, obj *Cancellation) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancellationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Cancellation")
+		case "booking":
+			out.Values[i] = ec._Cancellation_booking(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "dryRun":
+			out.Values[i] = ec._Cancellation_dryRun(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "at":
+			out.Values[i] = ec._Cancellation_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lines":
+			out.Values[i] = ec._Cancellation_lines(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fee":
+			out.Values[i] = ec._Cancellation_fee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "feeTax":
+			out.Values[i] = ec._Cancellation_feeTax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refund":
+			out.Values[i] = ec._Cancellation_refund(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refundTax":
+			out.Values[i] = ec._Cancellation_refundTax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "alreadyRefunded":
+			out.Values[i] = ec._Cancellation_alreadyRefunded(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "waivedFee":
+			out.Values[i] = ec._Cancellation_waivedFee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._Cancellation_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var cancellationDeadlineImplementors = []string{"CancellationDeadline"}
+
+func (ec *executionContext) _CancellationDeadline(ctx context.Context, sel ast.SelectionSet, obj *CancellationDeadline) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancellationDeadlineImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CancellationDeadline")
+		case "until":
+			out.Values[i] = ec._CancellationDeadline_until(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fee":
+			out.Values[i] = ec._CancellationDeadline_fee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var cancellationFeeImplementors = []string{"CancellationFee"}
+
+func (ec *executionContext) _CancellationFee(ctx context.Context, sel ast.SelectionSet, obj *CancellationFee) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancellationFeeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CancellationFee")
+		case "kind":
+			out.Values[i] = ec._CancellationFee_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "basisPoints":
+			out.Values[i] = ec._CancellationFee_basisPoints(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "amount":
+			out.Values[i] = ec._CancellationFee_amount(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var cancellationPolicyImplementors = []string{"CancellationPolicy"}
+
+func (ec *executionContext) _CancellationPolicy(ctx context.Context, sel ast.SelectionSet, obj *CancellationPolicy) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancellationPolicyImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CancellationPolicy")
+		case "name":
+			out.Values[i] = ec._CancellationPolicy_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "checkInTime":
+			out.Values[i] = ec._CancellationPolicy_checkInTime(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "steps":
+			out.Values[i] = ec._CancellationPolicy_steps(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "finalFee":
+			out.Values[i] = ec._CancellationPolicy_finalFee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "closesAt":
+			out.Values[i] = ec._CancellationPolicy_closesAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var cancellationRefusedImplementors = []string{"CancellationRefused", "CancelBookingResult", "Refusal"}
+
+func (ec *executionContext) _CancellationRefused(ctx context.Context, sel ast.SelectionSet, obj *CancellationRefused) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancellationRefusedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CancellationRefused")
+		case "code":
+			out.Values[i] = ec._CancellationRefused_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._CancellationRefused_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "now":
+			out.Values[i] = ec._CancellationRefused_now(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "retryAfterMs":
+			out.Values[i] = ec._CancellationRefused_retryAfterMs(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var cancellationStepImplementors = []string{"CancellationStep"}
+
+func (ec *executionContext) _CancellationStep(ctx context.Context, sel ast.SelectionSet, obj *CancellationStep) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancellationStepImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CancellationStep")
+		case "minutesBefore":
+			out.Values[i] = ec._CancellationStep_minutesBefore(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "daysBefore":
+			out.Values[i] = ec._CancellationStep_daysBefore(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "localTime":
+			out.Values[i] = ec._CancellationStep_localTime(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "until":
+			out.Values[i] = ec._CancellationStep_until(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "fee":
+			out.Values[i] = ec._CancellationStep_fee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var cancelledLineImplementors = []string{"CancelledLine"}
+
+func (ec *executionContext) _CancelledLine(ctx context.Context, sel ast.SelectionSet, obj *CancelledLine) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancelledLineImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CancelledLine")
+		case "ordinal":
+			out.Values[i] = ec._CancelledLine_ordinal(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "price":
+			out.Values[i] = ec._CancelledLine_price(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fee":
+			out.Values[i] = ec._CancelledLine_fee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refund":
+			out.Values[i] = ec._CancelledLine_refund(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "tax":
+			out.Values[i] = ec._CancelledLine_tax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "feeTax":
+			out.Values[i] = ec._CancelledLine_feeTax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refundTax":
+			out.Values[i] = ec._CancelledLine_refundTax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -20684,6 +25236,140 @@ func (ec *executionContext) _Event(ctx context.Context, sel ast.SelectionSet, ob
 	return out
 }
 
+var failedRefundImplementors = []string{"FailedRefund"}
+
+func (ec *executionContext) _FailedRefund(ctx context.Context, sel ast.SelectionSet, obj *FailedRefund) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, failedRefundImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FailedRefund")
+		case "refund":
+			out.Values[i] = ec._FailedRefund_refund(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "paymentId":
+			out.Values[i] = ec._FailedRefund_paymentId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "holdId":
+			out.Values[i] = ec._FailedRefund_holdId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "bookingId":
+			out.Values[i] = ec._FailedRefund_bookingId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "failedAt":
+			out.Values[i] = ec._FailedRefund_failedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var failedRefundConnectionImplementors = []string{"FailedRefundConnection"}
+
+func (ec *executionContext) _FailedRefundConnection(ctx context.Context, sel ast.SelectionSet, obj *FailedRefundConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, failedRefundConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FailedRefundConnection")
+		case "edges":
+			out.Values[i] = ec._FailedRefundConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._FailedRefundConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._FailedRefundConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var failedRefundEdgeImplementors = []string{"FailedRefundEdge"}
+
+func (ec *executionContext) _FailedRefundEdge(ctx context.Context, sel ast.SelectionSet, obj *FailedRefundEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, failedRefundEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FailedRefundEdge")
+		case "cursor":
+			out.Values[i] = ec._FailedRefundEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._FailedRefundEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var guestSessionImplementors = []string{"GuestSession"}
 
 func (ec *executionContext) _GuestSession(ctx context.Context, sel ast.SelectionSet, obj *GuestSession) graphql.Marshaler {
@@ -21184,6 +25870,34 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "markNoShow":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_markNoShow(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setCancellationPolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setCancellationPolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "removeCancellationPolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_removeCancellationPolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setTaxRate":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setTaxRate(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "cancelBooking":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_cancelBooking(ctx, field)
@@ -21191,9 +25905,16 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "markNoShow":
+		case "refundBooking":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
-				return ec._Mutation_markNoShow(ctx, field)
+				return ec._Mutation_refundBooking(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "retryRefund":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_retryRefund(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -21966,6 +26687,18 @@ func (ec *executionContext) _Property(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "cancellationPolicy":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_cancellationPolicy(ctx, field, obj)
+				})
+		case "taxRate":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_taxRate(ctx, field, obj)
+				})
 		case "roomTypes":
 			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
 				true, true,
@@ -22119,6 +26852,18 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_audit(ctx, field)
 				})
+		case "cancellationPolicy":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_cancellationPolicy(ctx, field)
+				})
+		case "failedRefunds":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_failedRefunds(ctx, field)
+				})
 		case "hold":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, false,
@@ -22240,7 +26985,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 	return out
 }
 
-var refundImplementors = []string{"Refund"}
+var refundImplementors = []string{"Refund", "RefundBookingResult", "RetryRefundResult"}
 
 func (ec *executionContext) _Refund(ctx context.Context, sel ast.SelectionSet, obj *Refund) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, refundImplementors)
@@ -22283,6 +27028,54 @@ func (ec *executionContext) _Refund(ctx context.Context, sel ast.SelectionSet, o
 			}
 		case "settledAt":
 			out.Values[i] = ec._Refund_settledAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var refundRefusedImplementors = []string{"RefundRefused", "RefundBookingResult", "RetryRefundResult", "Refusal"}
+
+func (ec *executionContext) _RefundRefused(ctx context.Context, sel ast.SelectionSet, obj *RefundRefused) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, refundRefusedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RefundRefused")
+		case "code":
+			out.Values[i] = ec._RefundRefused_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._RefundRefused_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rest":
+			out.Values[i] = ec._RefundRefused_rest(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "retryAfterMs":
+			out.Values[i] = ec._RefundRefused_retryAfterMs(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -22414,6 +27207,12 @@ func (ec *executionContext) _RoomType(ctx context.Context, sel ast.SelectionSet,
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._RoomType_property(ctx, field, obj)
+				})
+		case "cancellationPolicy":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._RoomType_cancellationPolicy(ctx, field, obj)
 				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -22731,6 +27530,12 @@ func (ec *executionContext) _Show(ctx context.Context, sel ast.SelectionSet, obj
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Show_seatMap(ctx, field, obj)
 				})
+		case "cancellationPolicy":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Show_cancellationPolicy(ctx, field, obj)
+				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -22847,6 +27652,39 @@ func (ec *executionContext) _Size(ctx context.Context, sel ast.SelectionSet, obj
 			}
 		case "height":
 			out.Values[i] = ec._Size_height(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var taxRateImplementors = []string{"TaxRate"}
+
+func (ec *executionContext) _TaxRate(ctx context.Context, sel ast.SelectionSet, obj *TaxRate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, taxRateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TaxRate")
+		case "basisPoints":
+			out.Values[i] = ec._TaxRate_basisPoints(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -23259,43 +28097,49 @@ func (ec *executionContext) _Venue(ctx context.Context, sel ast.SelectionSet, ob
 		case "id":
 			out.Values[i] = ec._Venue_id(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "name":
 			out.Values[i] = ec._Venue_name(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "region":
 			out.Values[i] = ec._Venue_region(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "timeZone":
 			out.Values[i] = ec._Venue_timeZone(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "currency":
 			out.Values[i] = ec._Venue_currency(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "country":
 			out.Values[i] = ec._Venue_country(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "city":
 			out.Values[i] = ec._Venue_city(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "createdAt":
 			out.Values[i] = ec._Venue_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "taxRate":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Venue_taxRate(ctx, field, obj)
+				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -23945,6 +28789,26 @@ func (ec *executionContext) marshalNBooking2ᚕgithubᚗcomᚋholdfastᚋholdfas
 	return ret
 }
 
+func (ec *executionContext) marshalNBookingCancellationPolicy2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingCancellationPolicy(ctx context.Context, sel ast.SelectionSet, v BookingCancellationPolicy) graphql.Marshaler {
+	return ec._BookingCancellationPolicy(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNBookingCancellationPolicy2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingCancellationPolicyᚄ(ctx context.Context, sel ast.SelectionSet, v []BookingCancellationPolicy) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNBookingCancellationPolicy2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingCancellationPolicy(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNBookingConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingConnection(ctx context.Context, sel ast.SelectionSet, v *BookingConnection) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "BookingConnection!")
@@ -24060,12 +28924,143 @@ func (ec *executionContext) marshalNCalendarNight2ᚕgithubᚗcomᚋholdfastᚋh
 	return ret
 }
 
+func (ec *executionContext) unmarshalNCancelBookingInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelBookingInput(ctx context.Context, v any) (CancelBookingInput, error) {
+	res, err := ec.unmarshalInputCancelBookingInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNCancelBookingResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelBookingResult(ctx context.Context, sel ast.SelectionSet, v CancelBookingResult) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "CancelBookingResult!")
 		return graphql.Null
 	}
 	return ec._CancelBookingResult(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCancellation2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellation(ctx context.Context, sel ast.SelectionSet, v Cancellation) graphql.Marshaler {
+	return ec._Cancellation(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCancellation2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationᚄ(ctx context.Context, sel ast.SelectionSet, v []Cancellation) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCancellation2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellation(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCancellationDeadline2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationDeadline(ctx context.Context, sel ast.SelectionSet, v CancellationDeadline) graphql.Marshaler {
+	return ec._CancellationDeadline(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCancellationDeadline2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationDeadlineᚄ(ctx context.Context, sel ast.SelectionSet, v []CancellationDeadline) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCancellationDeadline2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationDeadline(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCancellationFee2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFee(ctx context.Context, sel ast.SelectionSet, v CancellationFee) graphql.Marshaler {
+	return ec._CancellationFee(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNCancellationFeeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFeeInput(ctx context.Context, v any) (CancellationFeeInput, error) {
+	res, err := ec.unmarshalInputCancellationFeeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCancellationFeeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFeeKind(ctx context.Context, v any) (CancellationFeeKind, error) {
+	var res CancellationFeeKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNCancellationFeeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFeeKind(ctx context.Context, sel ast.SelectionSet, v CancellationFeeKind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx context.Context, sel ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "CancellationPolicy!")
+		return graphql.Null
+	}
+	return ec._CancellationPolicy(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCancellationStep2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStep(ctx context.Context, sel ast.SelectionSet, v CancellationStep) graphql.Marshaler {
+	return ec._CancellationStep(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCancellationStep2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStepᚄ(ctx context.Context, sel ast.SelectionSet, v []CancellationStep) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCancellationStep2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStep(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNCancellationStepInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStepInput(ctx context.Context, v any) (CancellationStepInput, error) {
+	res, err := ec.unmarshalInputCancellationStepInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCancellationStepInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStepInputᚄ(ctx context.Context, v any) ([]CancellationStepInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]CancellationStepInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNCancellationStepInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStepInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNCancelledLine2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelledLine(ctx context.Context, sel ast.SelectionSet, v CancelledLine) graphql.Marshaler {
+	return ec._CancelledLine(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCancelledLine2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelledLineᚄ(ctx context.Context, sel ast.SelectionSet, v []CancelledLine) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCancelledLine2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelledLine(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNCategory2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCategory(ctx context.Context, sel ast.SelectionSet, v Category) graphql.Marshaler {
@@ -24283,6 +29278,54 @@ func (ec *executionContext) marshalNExtendHoldResult2githubᚗcomᚋholdfastᚋh
 		return graphql.Null
 	}
 	return ec._ExtendHoldResult(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNFailedRefund2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefund(ctx context.Context, sel ast.SelectionSet, v FailedRefund) graphql.Marshaler {
+	return ec._FailedRefund(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNFailedRefund2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundᚄ(ctx context.Context, sel ast.SelectionSet, v []FailedRefund) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFailedRefund2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefund(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNFailedRefundConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundConnection(ctx context.Context, sel ast.SelectionSet, v *FailedRefundConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "FailedRefundConnection!")
+		return graphql.Null
+	}
+	return ec._FailedRefundConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNFailedRefundEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundEdge(ctx context.Context, sel ast.SelectionSet, v FailedRefundEdge) graphql.Marshaler {
+	return ec._FailedRefundEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNFailedRefundEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []FailedRefundEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFailedRefundEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNFloat2float64(ctx context.Context, v any) (float64, error) {
@@ -24577,6 +29620,14 @@ func (ec *executionContext) marshalNMarkNoShowResult2githubᚗcomᚋholdfastᚋh
 
 func (ec *executionContext) marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx context.Context, sel ast.SelectionSet, v Money) graphql.Marshaler {
 	return ec._Money(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx context.Context, sel ast.SelectionSet, v *Money) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "Money!")
+		return graphql.Null
+	}
+	return ec._Money(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNMoneyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx context.Context, v any) (MoneyInput, error) {
@@ -24911,6 +29962,19 @@ func (ec *executionContext) marshalNRefund2ᚕgithubᚗcomᚋholdfastᚋholdfast
 	return ret
 }
 
+func (ec *executionContext) unmarshalNRefundBookingInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefundBookingInput(ctx context.Context, v any) (RefundBookingInput, error) {
+	res, err := ec.unmarshalInputRefundBookingInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRefundBookingResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefundBookingResult(ctx context.Context, sel ast.SelectionSet, v RefundBookingResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RefundBookingResult!")
+		return graphql.Null
+	}
+	return ec._RefundBookingResult(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNRefundState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefundState(ctx context.Context, v any) (RefundState, error) {
 	var res RefundState
 	err := res.UnmarshalGQL(v)
@@ -24962,6 +30026,24 @@ func (ec *executionContext) marshalNReleaseHoldResult2githubᚗcomᚋholdfastᚋ
 		return graphql.Null
 	}
 	return ec._ReleaseHoldResult(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNRemoveCancellationPolicyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRemoveCancellationPolicyInput(ctx context.Context, v any) (RemoveCancellationPolicyInput, error) {
+	res, err := ec.unmarshalInputRemoveCancellationPolicyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRetryRefundInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRetryRefundInput(ctx context.Context, v any) (RetryRefundInput, error) {
+	res, err := ec.unmarshalInputRetryRefundInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRetryRefundResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRetryRefundResult(ctx context.Context, sel ast.SelectionSet, v RetryRefundResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RetryRefundResult!")
+		return graphql.Null
+	}
+	return ec._RetryRefundResult(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNRevokeKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRevokeKeyInput(ctx context.Context, v any) (RevokeKeyInput, error) {
@@ -25067,6 +30149,11 @@ func (ec *executionContext) marshalNSeatStatus2githubᚗcomᚋholdfastᚋholdfas
 	return v
 }
 
+func (ec *executionContext) unmarshalNSetCancellationPolicyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetCancellationPolicyInput(ctx context.Context, v any) (SetCancellationPolicyInput, error) {
+	res, err := ec.unmarshalInputSetCancellationPolicyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNSetChannelSuspendedInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetChannelSuspendedInput(ctx context.Context, v any) (SetChannelSuspendedInput, error) {
 	res, err := ec.unmarshalInputSetChannelSuspendedInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -25094,6 +30181,11 @@ func (ec *executionContext) unmarshalNSetPriceInput2githubᚗcomᚋholdfastᚋho
 
 func (ec *executionContext) unmarshalNSetShowStateInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetShowStateInput(ctx context.Context, v any) (SetShowStateInput, error) {
 	res, err := ec.unmarshalInputSetShowStateInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSetTaxRateInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetTaxRateInput(ctx context.Context, v any) (SetTaxRateInput, error) {
+	res, err := ec.unmarshalInputSetTaxRateInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -25213,6 +30305,18 @@ func (ec *executionContext) marshalNString2ᚕstringᚄ(ctx context.Context, sel
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNTaxRate2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTaxRate(ctx context.Context, sel ast.SelectionSet, v TaxRate) graphql.Marshaler {
+	return ec._TaxRate(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNTaxRate2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTaxRate(ctx context.Context, sel ast.SelectionSet, v *TaxRate) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "TaxRate!")
+		return graphql.Null
+	}
+	return ec._TaxRate(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNTenant2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTenant(ctx context.Context, sel ast.SelectionSet, v Tenant) graphql.Marshaler {
@@ -25601,6 +30705,13 @@ func (ec *executionContext) marshalOBoolean2ᚖbool(ctx context.Context, sel ast
 	_ = ctx
 	res := graphql.MarshalBoolean(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOCancellation2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellation(ctx context.Context, sel ast.SelectionSet, v *Cancellation) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Cancellation(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOChart2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChart(ctx context.Context, sel ast.SelectionSet, v *Chart) graphql.Marshaler {

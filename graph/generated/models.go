@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast/holdfast/tenants"
 )
 
-// The booking after the cancellation, or why it was refused.
+// The cancellation, or why it was refused.
 type CancelBookingResult interface {
 	IsCancelBookingResult()
 }
@@ -50,6 +50,11 @@ type PlaceHoldResult interface {
 	IsPlaceHoldResult()
 }
 
+// The refund, or why it was refused.
+type RefundBookingResult interface {
+	IsRefundBookingResult()
+}
+
 // An expected no: the rule that spoke and a sentence for people. Nothing was changed.
 type Refusal interface {
 	IsRefusal()
@@ -58,6 +63,11 @@ type Refusal interface {
 // The released hold, or why it was not released.
 type ReleaseHoldResult interface {
 	IsReleaseHoldResult()
+}
+
+// The new refund, or why it was refused.
+type RetryRefundResult interface {
+	IsRetryRefundResult()
 }
 
 // Anything drawn that is not a seat: a stage, a bar, a block of general admission.
@@ -140,15 +150,39 @@ type Booking struct {
 	// The hold that it was.
 	HoldID string `json:"holdId"`
 	// Every unit of it.
-	Lines  []BookingLine    `json:"lines"`
-	Source inventory.HoldID `json:"-"`
+	Lines []BookingLine `json:"lines"`
+	// The policies that it was sold under: one for each show, and for each hotel and day of arrival.
+	// Nothing that is changed later changes them. Empty for a booking older than policies, which only an
+	// admin cancels.
+	CancellationPolicies []BookingCancellationPolicy `json:"cancellationPolicies"`
+	// The tax within the total.
+	Tax Money `json:"tax"`
+	// What cancellations of it cost so far.
+	FeesKept Money            `json:"feesKept"`
+	Source   inventory.HoldID `json:"-"`
 }
 
 func (Booking) IsNode() {}
 
-func (Booking) IsCancelBookingResult() {}
-
 func (Booking) IsMarkNoShowResult() {}
+
+// The policy that lines of a booking were sold under, with its instants.
+type BookingCancellationPolicy struct {
+	// The policy's name.
+	Name string `json:"name"`
+	// The numbers of the lines that it is for.
+	Lines []int64 `json:"lines"`
+	// When the show begins, or when the guests are expected.
+	StartsAt time.Time `json:"startsAt"`
+	// The time zone in which days were counted.
+	TimeZone string `json:"timeZone"`
+	// The steps in the order of time.
+	Steps []CancellationDeadline `json:"steps"`
+	// The fee after the last step.
+	FinalFee CancellationFee `json:"finalFee"`
+	// The instant from which only the seller cancels.
+	ClosesAt time.Time `json:"closesAt"`
+}
 
 // A page of bookings.
 type BookingConnection struct {
@@ -180,6 +214,14 @@ type BookingLine struct {
 	Unit Unit `json:"unit"`
 	// The price of the whole line.
 	Amount Money `json:"amount"`
+	// The tax within the price.
+	Tax Money `json:"tax"`
+	// The rate of that tax at the sale.
+	TaxRate TaxRate `json:"taxRate"`
+	// What its cancellation cost: nothing while it stands.
+	Fee Money `json:"fee"`
+	// The tax within that fee.
+	FeeTax Money `json:"feeTax"`
 }
 
 // Lines of a booking.
@@ -199,8 +241,6 @@ type BookingRefused struct {
 	// A sentence for people, in English.
 	Message string `json:"message"`
 }
-
-func (BookingRefused) IsCancelBookingResult() {}
 
 func (BookingRefused) IsMarkNoShowResult() {}
 
@@ -238,6 +278,159 @@ type CalendarNight struct {
 	MinStayThrough *int64 `json:"minStayThrough"`
 	// How many nights a stay that includes this night may have; null is no rule.
 	MaxStayThrough *int64 `json:"maxStayThrough"`
+}
+
+// Lines of a booking to be cancelled.
+type CancelBookingInput struct {
+	// The request's own key, 1 to 255 characters. A dry run does not use it up.
+	RequestKey string `json:"requestKey"`
+	// The booking.
+	Booking string `json:"booking"`
+	// The numbers of the lines; none means all that still stand.
+	Lines []int64 `json:"lines"`
+	// Only say what would be done.
+	DryRun bool `json:"dryRun"`
+	// The fee that was shown; if it is another one now, nothing is done.
+	ExpectedFee *MoneyInput `json:"expectedFee"`
+	// The refund that was shown; if it is another one now, nothing is done.
+	ExpectedRefund *MoneyInput `json:"expectedRefund"`
+	// Give everything back. For admin keys, with a reason.
+	WaiveFee bool `json:"waiveFee"`
+	// Why, up to 200 characters; it is recorded, and shown with the booking.
+	Reason *string `json:"reason"`
+}
+
+// What a cancellation did, or in a dry run would do.
+type Cancellation struct {
+	// The booking afterwards; in a dry run as it is.
+	Booking Booking `json:"booking"`
+	// Whether nothing was done.
+	DryRun bool `json:"dryRun"`
+	// The instant that chose the fee.
+	At time.Time `json:"at"`
+	// The lines.
+	Lines []CancelledLine `json:"lines"`
+	// What is kept.
+	Fee Money `json:"fee"`
+	// The tax within the fee.
+	FeeTax Money `json:"feeTax"`
+	// The money that goes back.
+	Refund Money `json:"refund"`
+	// The tax within what the lines are due.
+	RefundTax Money `json:"refundTax"`
+	// What the lines are due and was given back before, outside a cancellation. Their prices are fee +
+	// refund + alreadyRefunded.
+	AlreadyRefunded Money `json:"alreadyRefunded"`
+	// The fee that was waived.
+	WaivedFee Money `json:"waivedFee"`
+	// Why it was cancelled; null when nobody said.
+	Reason *string `json:"reason"`
+}
+
+func (Cancellation) IsCancelBookingResult() {}
+
+// What a cancellation costs until an instant.
+type CancellationDeadline struct {
+	// The instant. At it, the next step holds.
+	Until time.Time `json:"until"`
+	// The fee before it.
+	Fee CancellationFee `json:"fee"`
+}
+
+// A part of a price that is kept. It is never more than the price.
+type CancellationFee struct {
+	// How it is reckoned.
+	Kind CancellationFeeKind `json:"kind"`
+	// Hundredths of a percent of the price; null for an amount.
+	BasisPoints *int64 `json:"basisPoints"`
+	// The amount; null for a part of the price.
+	Amount *Money `json:"amount"`
+}
+
+// A fee: one of its three forms. Amounts are in the currency of the hotel, venue or show, so the
+// tenant's own policy has none.
+type CancellationFeeInput struct {
+	// Hundredths of a percent of the price, 0 to 10000.
+	BasisPoints *int64 `json:"basisPoints"`
+	// An amount for each seat, each place of a pool, and each room and night.
+	PerUnit *MoneyInput `json:"perUnit"`
+	// An amount for all that one booking has of a show, or of a hotel and a day of arrival.
+	PerBooking *MoneyInput `json:"perBooking"`
+}
+
+// What a cancellation costs, from long before the start until after it. The start of a show is its own,
+// that of a stay is the check-in time on the day of arrival.
+type CancellationPolicy struct {
+	// What buyers are told, such as "Flexible".
+	Name string `json:"name"`
+	// From when guests of a hotel are expected, by its clock, such as "15:00".
+	CheckInTime string `json:"checkInTime"`
+	// The steps in the order of time. Each holds until its time, then the next.
+	Steps []CancellationStep `json:"steps"`
+	// The fee after the last step.
+	FinalFee CancellationFee `json:"finalFee"`
+	// The instant from which only the seller cancels; null where the start is not known.
+	ClosesAt *time.Time `json:"closesAt"`
+}
+
+// A cancellation that was refused. Nothing was changed.
+type CancellationRefused struct {
+	// The rule that spoke.
+	Code RefusalCode `json:"code"`
+	// A sentence for people, in English.
+	Message string `json:"message"`
+	// What it would do now, when that is not what was expected (FEE_CHANGED).
+	Now *Cancellation `json:"now"`
+	// How many milliseconds to wait before trying again; null when waiting does not help.
+	RetryAfterMs *int64 `json:"retryAfterMs"`
+}
+
+func (CancellationRefused) IsCancelBookingResult() {}
+
+func (CancellationRefused) IsRefusal() {}
+
+// What a cancellation costs until some time before the start.
+type CancellationStep struct {
+	// How many minutes before the start, whatever the clocks do; null where days are counted.
+	MinutesBefore *int64 `json:"minutesBefore"`
+	// How many calendar days before the day of the start; null where minutes are counted.
+	DaysBefore *int64 `json:"daysBefore"`
+	// At what time of that day, by the clock of the hotel or venue; null means the time of the start.
+	LocalTime *string `json:"localTime"`
+	// The instant that this is; null where the start is not known.
+	Until *time.Time `json:"until"`
+	// The fee before it.
+	Fee CancellationFee `json:"fee"`
+}
+
+// A step of a cancellation policy: either minutesBefore or daysBefore.
+type CancellationStepInput struct {
+	// Minutes before the start, 0 to 1051200.
+	MinutesBefore *int64 `json:"minutesBefore"`
+	// Calendar days before the day of the start, 0 to 730.
+	DaysBefore *int64 `json:"daysBefore"`
+	// With daysBefore: at what time of that day, such as "18:00"; without it, at the time of the start.
+	LocalTime *string `json:"localTime"`
+	// The fee before that.
+	Fee CancellationFeeInput `json:"fee"`
+}
+
+// One line of a cancellation. Its price is fee + refund, its tax feeTax + refundTax.
+type CancelledLine struct {
+	// Its number in the booking.
+	Ordinal int64 `json:"ordinal"`
+	// What it cost.
+	Price Money `json:"price"`
+	// What is kept of that.
+	Fee Money `json:"fee"`
+	// What is due back.
+	Refund Money `json:"refund"`
+	// The tax within the price.
+	Tax Money `json:"tax"`
+	// The tax within the fee.
+	FeeTax Money `json:"feeTax"`
+	// The tax within the refund.
+	RefundTax Money `json:"refundTax"`
 }
 
 // A group of seats that are worth the same.
@@ -546,6 +739,38 @@ type ExtendHoldInput struct {
 	RequestKey string `json:"requestKey"`
 	// The hold.
 	Hold string `json:"hold"`
+}
+
+// A refund that has failed for good.
+type FailedRefund struct {
+	// The last try.
+	Refund Refund `json:"refund"`
+	// The payment that it is of.
+	PaymentID string `json:"paymentId"`
+	// The hold that was paid for.
+	HoldID string `json:"holdId"`
+	// The booking; null when the money bought none.
+	BookingID *string `json:"bookingId"`
+	// Since when it waits for somebody.
+	FailedAt time.Time `json:"failedAt"`
+}
+
+// A page of refunds that have failed for good.
+type FailedRefundConnection struct {
+	// The refunds with their cursors.
+	Edges []FailedRefundEdge `json:"edges"`
+	// The refunds alone.
+	Nodes []FailedRefund `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A refund in a page.
+type FailedRefundEdge struct {
+	// Where the refund stands in the list.
+	Cursor string `json:"cursor"`
+	// The refund.
+	Node FailedRefund `json:"node"`
 }
 
 // A buyer's session.
@@ -1012,6 +1237,40 @@ type Refund struct {
 	SettledAt *time.Time `json:"settledAt"`
 }
 
+func (Refund) IsRefundBookingResult() {}
+
+func (Refund) IsRetryRefundResult() {}
+
+// An amount to be given back.
+type RefundBookingInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The booking.
+	Booking string `json:"booking"`
+	// How much, in the booking's currency.
+	Amount MoneyInput `json:"amount"`
+	// Why, 1 to 200 characters; it is recorded.
+	Reason string `json:"reason"`
+}
+
+// A refund that was refused. Nothing was changed.
+type RefundRefused struct {
+	// The rule that spoke.
+	Code RefusalCode `json:"code"`
+	// A sentence for people, in English.
+	Message string `json:"message"`
+	// What is left of what was paid, when more was asked for (REFUND_TOO_HIGH).
+	Rest *Money `json:"rest"`
+	// How many milliseconds to wait before trying again; null when waiting does not help.
+	RetryAfterMs *int64 `json:"retryAfterMs"`
+}
+
+func (RefundRefused) IsRefundBookingResult() {}
+
+func (RefundRefused) IsRetryRefundResult() {}
+
+func (RefundRefused) IsRefusal() {}
+
 // One unit that could not be had. What the code speaks about is set.
 type RefusedLine struct {
 	// The line of the request, from 0.
@@ -1041,6 +1300,24 @@ type ReleaseHoldInput struct {
 	RequestKey string `json:"requestKey"`
 	// The hold.
 	Hold string `json:"hold"`
+}
+
+// Whose policy is to be taken away; with none of them the tenant's own.
+type RemoveCancellationPolicyInput struct {
+	// The show.
+	Show *string `json:"show"`
+	// The venue.
+	Venue *string `json:"venue"`
+	// The hotel.
+	Property *string `json:"property"`
+}
+
+// A refund to be tried again.
+type RetryRefundInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The refund that has failed for good.
+	Refund string `json:"refund"`
 }
 
 // A key to be ended.
@@ -1130,6 +1407,24 @@ type SeatsInput struct {
 	Seats []string `json:"seats"`
 }
 
+// A cancellation policy to be written.
+type SetCancellationPolicyInput struct {
+	// The show that it is for.
+	Show *string `json:"show"`
+	// The venue that it is for.
+	Venue *string `json:"venue"`
+	// The hotel that it is for.
+	Property *string `json:"property"`
+	// What buyers are told, 1 to 100 characters.
+	Name string `json:"name"`
+	// From when guests of a hotel are expected, by its clock.
+	CheckInTime string `json:"checkInTime"`
+	// At most 10 steps in the order of time, all counted in the same way.
+	Steps []CancellationStepInput `json:"steps"`
+	// The fee after the last step; by default the whole price.
+	FinalFee CancellationFeeInput `json:"finalFee"`
+}
+
 // Whether a channel may sell.
 type SetChannelSuspendedInput struct {
 	// The channel.
@@ -1182,6 +1477,16 @@ type SetShowStateInput struct {
 	Show string `json:"show"`
 	// The state.
 	State ShowState `json:"state"`
+}
+
+// How much tax prices include: of a venue or of a hotel.
+type SetTaxRateInput struct {
+	// The venue.
+	Venue *string `json:"venue"`
+	// The hotel.
+	Property *string `json:"property"`
+	// Hundredths of a percent, 0 to 10000: 2100 is 21 %.
+	BasisPoints int64 `json:"basisPoints"`
 }
 
 // Sales terms to be written.
@@ -1275,6 +1580,12 @@ type StayInput struct {
 	CheckOut civil.Date `json:"checkOut"`
 	// How many rooms, 1 to 100.
 	Rooms int64 `json:"rooms"`
+}
+
+// A tax that prices include.
+type TaxRate struct {
+	// Hundredths of a percent: 2100 is 21 %.
+	BasisPoints int64 `json:"basisPoints"`
 }
 
 // An organisation that sells.
@@ -1394,7 +1705,8 @@ type Venue struct {
 	// The city.
 	City string `json:"city"`
 	// When it was added.
-	CreatedAt time.Time `json:"createdAt"`
+	CreatedAt time.Time       `json:"createdAt"`
+	Source    tenants.VenueID `json:"-"`
 }
 
 func (Venue) IsNode() {}
@@ -1631,6 +1943,67 @@ func (e *BookingState) UnmarshalJSON(b []byte) error {
 }
 
 func (e BookingState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// How a fee is reckoned.
+type CancellationFeeKind string
+
+const (
+	// A part of the price.
+	CancellationFeeKindPercent CancellationFeeKind = "PERCENT"
+	// An amount for each seat, each place of a pool, and each room and night.
+	CancellationFeeKindPerUnit CancellationFeeKind = "PER_UNIT"
+	// An amount for all that one booking has of a show, or of a hotel and a day of arrival, shared over its lines by their prices.
+	CancellationFeeKindPerBooking CancellationFeeKind = "PER_BOOKING"
+)
+
+var AllCancellationFeeKind = []CancellationFeeKind{
+	CancellationFeeKindPercent,
+	CancellationFeeKindPerUnit,
+	CancellationFeeKindPerBooking,
+}
+
+func (e CancellationFeeKind) IsValid() bool {
+	switch e {
+	case CancellationFeeKindPercent, CancellationFeeKindPerUnit, CancellationFeeKindPerBooking:
+		return true
+	}
+	return false
+}
+
+func (e CancellationFeeKind) String() string {
+	return string(e)
+}
+
+func (e *CancellationFeeKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = CancellationFeeKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid CancellationFeeKind", str)
+	}
+	return nil
+}
+
+func (e CancellationFeeKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *CancellationFeeKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e CancellationFeeKind) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -2250,7 +2623,7 @@ func (e RefundState) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// The rules that refuse a hold, an extension, a release, a checkout or a change of a booking. Codes are
+// The rules that refuse a hold, an extension, a release, a checkout, a change of a booking or a refund. Codes are
 // added, never renamed.
 type RefusalCode string
 
@@ -2315,6 +2688,14 @@ const (
 	RefusalCodePresaleCodeInvalid RefusalCode = "PRESALE_CODE_INVALID"
 	// Every use of the presale code is taken.
 	RefusalCodePresaleCodeUsedUp RefusalCode = "PRESALE_CODE_USED_UP"
+	// The show has begun, the guests were due or did not come: only the seller cancels it now.
+	RefusalCodeCancellationClosed RefusalCode = "CANCELLATION_CLOSED"
+	// The cancellation would cost or give back something else than was expected.
+	RefusalCodeFeeChanged RefusalCode = "FEE_CHANGED"
+	// Less than that is left of what was paid.
+	RefusalCodeRefundTooHigh RefusalCode = "REFUND_TOO_HIGH"
+	// The refund is under way, paid, or was tried again already.
+	RefusalCodeRefundNotFailed RefusalCode = "REFUND_NOT_FAILED"
 	// Too many want the same units at this moment; try again after retryAfterMs.
 	RefusalCodeBusy RefusalCode = "BUSY"
 )
@@ -2350,12 +2731,16 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeNotBooked,
 	RefusalCodePresaleCodeInvalid,
 	RefusalCodePresaleCodeUsedUp,
+	RefusalCodeCancellationClosed,
+	RefusalCodeFeeChanged,
+	RefusalCodeRefundTooHigh,
+	RefusalCodeRefundNotFailed,
 	RefusalCodeBusy,
 }
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeBusy:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeBusy:
 		return true
 	}
 	return false

@@ -74,3 +74,9 @@ CROSS JOIN LATERAL (
     ORDER BY due.next_check_at
     LIMIT @max_attempts) AS a
 LIMIT @max_attempts;
+
+-- name: AttemptsRefunded :many
+-- What was given back of the payments that bought bookings.
+SELECT region, hold_id, refunded_minor, currency
+FROM payment_attempts
+WHERE tenant_id = @tenant_id AND region = ANY(@regions::text[]) AND hold_id = ANY(@hold_ids::uuid[]) AND disposition = 'APPLIED';

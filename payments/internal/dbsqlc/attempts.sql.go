@@ -489,3 +489,48 @@ func (q *Queries) AttemptsOpenOfInstrument(ctx context.Context, arg AttemptsOpen
 	err := row.Scan(&count)
 	return count, err
 }
+
+const attemptsRefunded = `-- name: AttemptsRefunded :many
+SELECT region, hold_id, refunded_minor, currency
+FROM payment_attempts
+WHERE tenant_id = $1 AND region = ANY($2::text[]) AND hold_id = ANY($3::uuid[]) AND disposition = 'APPLIED'
+`
+
+type AttemptsRefundedParams struct {
+	TenantID uuid.UUID
+	Regions  []string
+	HoldIds  []uuid.UUID
+}
+
+type AttemptsRefundedRow struct {
+	Region        string
+	HoldID        uuid.UUID
+	RefundedMinor int64
+	Currency      string
+}
+
+// What was given back of the payments that bought bookings.
+func (q *Queries) AttemptsRefunded(ctx context.Context, arg AttemptsRefundedParams) ([]AttemptsRefundedRow, error) {
+	rows, err := q.db.Query(ctx, attemptsRefunded, arg.TenantID, arg.Regions, arg.HoldIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AttemptsRefundedRow
+	for rows.Next() {
+		var i AttemptsRefundedRow
+		if err := rows.Scan(
+			&i.Region,
+			&i.HoldID,
+			&i.RefundedMinor,
+			&i.Currency,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
