@@ -417,8 +417,9 @@ func TestSecretsAreNotStored(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	admin := startAdmin(t, service, authenticated(t, service, platform, "")).Token
 	stored := strings.Builder{}
-	for _, table := range []string{"tenants", "channels", "api_keys", "guest_sessions", "requests"} {
+	for _, table := range []string{"tenants", "channels", "api_keys", "guest_sessions", "requests", "admin_sessions"} {
 		rows, err := dbtest.Open(t).Pool().Query(t.Context(), "SELECT * FROM "+table)
 		if err != nil {
 			t.Fatal(err)
@@ -438,7 +439,7 @@ func TestSecretsAreNotStored(t *testing.T) {
 		}
 	}
 	alphabet := base32.NewEncoding("0123456789abcdefghjkmnpqrstvwxyz").WithPadding(base32.NoPadding)
-	for name, token := range map[string]string{"admin": h.created.Secret, "partner": partner, "session": session, "platform": platform} {
+	for name, token := range map[string]string{"admin": h.created.Secret, "partner": partner, "session": session, "platform": platform, "admin session": admin} {
 		body := token[strings.LastIndex(token, "_")+1:]
 		raw, err := alphabet.DecodeString(body)
 		if err != nil || len(raw) != 40 {
