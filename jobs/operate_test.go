@@ -377,4 +377,3 @@ func TestTheOperatingConfigurationIsChecked(t *testing.T) {
 		t.Error(err)
 	}
 }
-

@@ -70,7 +70,7 @@ func (a *app) adminPages(ctx context.Context) (http.Handler, error) {
 	return guard(mux), nil
 }
 
-// guard is what holds for every admin page: nobody's script may send or show it, and nothing is kept.
+// guard is what holds for every admin page: nobody's script may send or show it, and no data are kept.
 func guard(pages http.Handler) http.Handler {
 	sameSite := http.NewCrossOriginProtection().Handler(pages)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
