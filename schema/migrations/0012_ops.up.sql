@@ -15,15 +15,14 @@ CREATE INDEX IF NOT EXISTS provider_events_by_age ON provider_events (tenant_id,
     WHERE result IN ('APPLIED', 'ALREADY_KNOWN', 'IGNORED');
 
 -- A person who presented a key at the sign-in of the admin pages. Each request asks again what the
--- key may do; only the hash of the session's secret is stored.
+-- key may do, and finds nobody without the key; only the hash of the session's secret is stored.
 CREATE TABLE IF NOT EXISTS admin_sessions (
     id          uuid        NOT NULL,
     key_id      uuid        NOT NULL,
     secret_hash bytea       NOT NULL,
     created_at  timestamptz NOT NULL DEFAULT now(),
     expires_at  timestamptz NOT NULL,
-    CONSTRAINT admin_sessions_pkey PRIMARY KEY (id),
-    CONSTRAINT admin_sessions_key FOREIGN KEY (key_id) REFERENCES api_keys (id)
+    CONSTRAINT admin_sessions_pkey PRIMARY KEY (id)
 );
 
 CREATE INDEX IF NOT EXISTS admin_sessions_by_expiry ON admin_sessions (expires_at);
