@@ -151,7 +151,10 @@ func (c *cli) withProcess(ctx context.Context, providers providerFlags, placed r
 // drain can finish jobs under way.
 func (a *app) startWorkers(ctx context.Context, flags workFlags) (*jobs.Workers, error) {
 	config := flags.config()
-	config.Logger, config.Metrics = a.logger, a.store.registry
+	config.Logger = a.logger
+	if a.store.registry != nil {
+		config.Metrics = a.store.registry
+	}
 	workers, err := jobs.NewWorkers(ctx, a.store.db, a.inventory, a.bookings, config)
 	if err != nil {
 		return nil, err
