@@ -43,8 +43,7 @@ func startProcess(t *testing.T, settings []string, args ...string) *process {
 	go func() { p.done <- p.cmd.Wait() }()
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
-		// How it ended is the business of the test, if of anybody.
-		_ = <-p.done
+		<-p.done //nolint:errcheck // how it ended is the business of the test, if of anybody
 	})
 	eventually(t, strings.Join(args, " ")+" listens", func() bool {
 		select {
