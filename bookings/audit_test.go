@@ -222,3 +222,24 @@ func TestAnAuditIsOfATenantOrOfAll(t *testing.T) {
 		t.Errorf("the audit of all says %+v, %v", report, err)
 	}
 }
+
+// However many offenders there are, the report has their number and only some of their names.
+func TestTheAuditCountsAllAndNamesSome(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	b.Exec(`INSERT INTO pool_counters (tenant_id, region, pool_id, bucket, shard, sell_limit, ceiling)
+		SELECT $1, 'eu', $2, '00000000-0000-0000-0000-000000000000', n, 4, 5 FROM generate_series(100, 156) AS n`, uuid.New())
+	report, err := b.Sales.Audit(t.Context(), &b.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, check := range report.Checks {
+		if check.Name == "no counter above its ceiling" {
+			if check.OK || check.Violations != 57 || len(check.Examples) != 20 {
+				t.Errorf("57 offenders are reported as %d with %d examples", check.Violations, len(check.Examples))
+			}
+		} else if !check.OK || check.Violations != 0 || len(check.Examples) != 0 {
+			t.Errorf("%s: %+v", check.Name, check)
+		}
+	}
+}

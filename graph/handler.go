@@ -86,6 +86,7 @@ func NewHandler(config Config) (http.Handler, error) {
 	}
 	server.Use(&limits{maxDepth: config.MaxDepth, maxCost: config.MaxCost, introspection: config.Introspection})
 	server.AroundRootFields(freshLoaders(resolver, config))
+	server.AroundOperations(measured.countRefusals)
 	return &api{config: config, faults: faults, server: server}, nil
 }
 

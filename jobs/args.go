@@ -21,7 +21,16 @@ const (
 	queueSweeps = "sweeps"
 	// queueEvents tells others what happened.
 	queueEvents = "events"
+	// queueAudits checks invariants: one long read at a time.
+	queueAudits = "audits"
+	// queueMaintenance tidies up.
+	queueMaintenance = "maintenance"
 )
+
+// Queues are the names of all queues.
+func Queues() []string {
+	return []string{queuePayments, queueSweeps, queueEvents, queueAudits, queueMaintenance}
+}
 
 // ChargeArgs drives one payment attempt. It holds public ids only, so that a job's row says nothing
 // about the buyer.
@@ -63,6 +72,18 @@ type ReconcileArgs struct{}
 
 // Kind names the job in River's table.
 func (ReconcileArgs) Kind() string { return "reconcile_payments" }
+
+// AuditArgs checks the invariants of the whole installation.
+type AuditArgs struct{}
+
+// Kind names the job in River's table.
+func (AuditArgs) Kind() string { return "audit" }
+
+// RetentionArgs deletes what is old enough.
+type RetentionArgs struct{}
+
+// Kind names the job in River's table.
+func (RetentionArgs) Kind() string { return "retention" }
 
 // insertParams turns a domain's job into River's.
 func insertParams(job bookings.Job) (river.InsertManyParams, error) {

@@ -5,9 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -26,11 +30,25 @@ type Config struct {
 	PaymentWorkers int
 	SweepWorkers   int
 	EventWorkers   int
+	// Queues are those that this process works, some of Queues(). Default: all.
+	Queues []string
 	// SweepInterval is how often due holds are swept. Default 1 second.
 	SweepInterval time.Duration
 	// ReconcileInterval is how often open payments are looked after. Default 2 seconds; each
 	// attempt has its own growing wait.
 	ReconcileInterval time.Duration
+	// AuditInterval is how often the invariants are checked. 0, the default, is never.
+	AuditInterval time.Duration
+	// RetentionInterval is how often rows that are old enough are deleted, see Retention. 0, the
+	// default, is never.
+	RetentionInterval time.Duration
+	// Retention is for how long rows are kept.
+	Retention bookings.Retention
+	// DrainTimeout is how long Stop lets jobs under way finish before it interrupts them and hands
+	// them back to the queue. Default 15 seconds.
+	DrainTimeout time.Duration
+	// Metrics receives what the audit and the retention found. Default: a registry that nobody reads.
+	Metrics prometheus.Registerer
 	// Logger receives River's messages and failures. Default: nowhere.
 	Logger *slog.Logger
 }
@@ -59,6 +77,15 @@ func (c Config) withDefaults() Config {
 	if c.ReconcileInterval == 0 {
 		c.ReconcileInterval = 2 * time.Second
 	}
+	if len(c.Queues) == 0 {
+		c.Queues = Queues()
+	}
+	if c.DrainTimeout == 0 {
+		c.DrainTimeout = 15 * time.Second
+	}
+	if c.Metrics == nil {
+		c.Metrics = prometheus.NewRegistry()
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -72,10 +99,34 @@ func (c Config) Validate() error {
 			return fmt.Errorf("jobs: %s: expected 1 to %d", name, maxWorkers)
 		}
 	}
-	if c.SweepInterval < 0 || c.ReconcileInterval < 0 {
+	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.AuditInterval < 0 || c.RetentionInterval < 0 || c.DrainTimeout < 0 {
 		return errors.New("jobs: the intervals must not be negative")
 	}
+	for i, name := range c.Queues {
+		if !slices.Contains(Queues(), name) {
+			return fmt.Errorf("jobs: there is no queue %q; expected some of %s", name, strings.Join(Queues(), ", "))
+		}
+		if slices.Contains(c.Queues[:i], name) {
+			return fmt.Errorf("jobs: the queue %s is named twice", name)
+		}
+	}
+	if err := c.Retention.Validate(); err != nil {
+		return fmt.Errorf("jobs: %w", err)
+	}
 	return nil
+}
+
+// queueConfigs are the queues that the process works, each with its share of jobs at once.
+func (c Config) queueConfigs() map[string]river.QueueConfig {
+	all := map[string]river.QueueConfig{
+		queuePayments:    {MaxWorkers: c.PaymentWorkers},
+		queueSweeps:      {MaxWorkers: c.SweepWorkers},
+		queueEvents:      {MaxWorkers: c.EventWorkers},
+		queueAudits:      {MaxWorkers: 1},
+		queueMaintenance: {MaxWorkers: 1},
+	}
+	maps.DeleteFunc(all, func(name string, _ river.QueueConfig) bool { return !slices.Contains(c.Queues, name) })
+	return all
 }
 
 // Migrate makes or updates River's tables: with River's own migrations on PostgreSQL, with those of
@@ -157,22 +208,26 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 	if err != nil {
 		return nil, err
 	}
+	measures, err := newMetrics(config.Metrics)
+	if err != nil {
+		return nil, err
+	}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &chargeWorker{sales: sales})
 	river.AddWorker(workers, &refundWorker{sales: sales})
 	river.AddWorker(workers, &eventWorker{logger: config.Logger})
 	river.AddWorker(workers, &expireWorker{stock: stock})
 	river.AddWorker(workers, &reconcileWorker{sales: sales})
+	river.AddWorker(workers, &auditWorker{sales: sales, metrics: measures, logger: config.Logger})
+	river.AddWorker(workers, &retentionWorker{sales: sales, tables: config.Retention.Tables(), metrics: measures})
 	client, err := river.NewClient(riverDriver, &river.Config{
-		Logger:  slog.New(quiet{config.Logger.Handler()}),
-		Workers: workers,
-		Queues: map[string]river.QueueConfig{
-			queuePayments: {MaxWorkers: config.PaymentWorkers},
-			queueSweeps:   {MaxWorkers: config.SweepWorkers},
-			queueEvents:   {MaxWorkers: config.EventWorkers},
-		},
+		Logger:       slog.New(quiet{config.Logger.Handler()}),
+		Workers:      workers,
+		Queues:       config.queueConfigs(),
 		PeriodicJobs: periodicJobs(config),
 		JobTimeout:   jobTimeout,
+		// What has not finished by then is interrupted: its error is its way back into the queue.
+		SoftStopTimeout: config.DrainTimeout,
 		// A periodic job is unique while it runs, so the one of a process that was killed is in the way
 		// of all further sweeps until it is found dead.
 		RescueStuckJobsAfter: jobTimeout + rescueMargin,
@@ -194,7 +249,9 @@ func (w *Workers) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop finishes the jobs under way and hands the rest back, until ctx ends.
+// Stop takes no more jobs, lets those under way finish, and after Config.DrainTimeout interrupts the
+// rest, which go back to the queue for others. It gives up when ctx ends; what runs then is found
+// dead and handed out again by another process.
 func (w *Workers) Stop(ctx context.Context) error {
 	if err := w.client.Stop(ctx); err != nil {
 		return fmt.Errorf("stop the workers: %w", err)

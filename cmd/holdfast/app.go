@@ -18,6 +18,7 @@ import (
 	"github.com/holdfast/holdfast/bookings"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/embedded"
+	"github.com/holdfast/holdfast/internal/ids"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/jobs"
 	"github.com/holdfast/holdfast/payments"
@@ -128,8 +129,8 @@ type app struct {
 }
 
 // newApp wires the services. gateways are the payment providers that this process can reach;
-// offline is always among them.
-func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway, logger *slog.Logger) (*app, error) {
+// offline is always among them. Tenants may use only the regions that are named; none are all.
+func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway, logger *slog.Logger, named ...ids.Region) (*app, error) {
 	if err := schema.RequireVersion(ctx, s.db); err != nil {
 		return nil, err
 	}
@@ -149,7 +150,7 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 	if err := bookingsConfig.Validate(); err != nil {
 		return nil, err
 	}
-	tenantsConfig := tenants.Config{Logger: logger}
+	tenantsConfig := tenants.Config{Logger: logger, Regions: named}
 	if err := tenantsConfig.Validate(); err != nil {
 		return nil, fmt.Errorf("tenants: %w", err)
 	}

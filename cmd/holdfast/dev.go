@@ -112,7 +112,11 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 	if err != nil {
 		return err
 	}
-	handler, err := a.handler(httpOptions{introspection: true, explorer: &explorer.Config{
+	admin, err := a.adminPages(ctx)
+	if err != nil {
+		return err
+	}
+	handler, err := a.handler(httpOptions{introspection: true, admin: admin, explorer: &explorer.Config{
 		Title: "Holdfast", DefaultQuery: query, DefaultHeaders: map[string]string{"Authorization": "Bearer " + state.Keys.Admin},
 	}})
 	if err != nil {
@@ -122,7 +126,7 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 	if err := provider.SetWebhookURL(web.url + "/webhooks/payments/" + sandbox.Name); err != nil {
 		return errors.Join(err, web.close(ctx))
 	}
-	workers, err := a.startWorkers(ctx)
+	workers, err := a.startWorkers(ctx, developmentWork())
 	if err != nil {
 		return errors.Join(err, web.close(ctx))
 	}
@@ -214,6 +218,7 @@ Holdfast is ready.
   Explorer   %s/explorer/
   API        %s/graphql
   Metrics    %s/metrics      Ready? %s/readyz
+  Jobs       %s/admin/river/ (sign in with the platform key)
   Database   %s
   Payments   sandbox provider at %s
 
@@ -229,7 +234,7 @@ Holdfast is ready.
       -d '%s'
 
   The same one is in the explorer. Ctrl-C stops everything; the data stay.
-`, url, url, url, url, s.db.Version(), provider, keys.Admin, keys.Partner, keys.Publishable, keys.Platform, url, keys.Publishable, curl)
+`, url, url, url, url, url, s.db.Version(), provider, keys.Admin, keys.Partner, keys.Publishable, keys.Platform, url, keys.Publishable, curl)
 }
 
 // discard is a logger for commands whose own output says enough.

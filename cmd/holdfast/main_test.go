@@ -16,7 +16,15 @@ import (
 	"github.com/holdfast/holdfast/tenants"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
+// asProcess makes the test binary be the command, for tests of several processes.
+const asProcess = "HOLDFAST_TEST_AS_PROCESS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProcess) != "" {
+		main()
+	}
+	dbtest.Main(m)
+}
 
 //nolint:gochecknoglobals // the package's database is made once, and testing offers no other place
 var jobTables sync.Once

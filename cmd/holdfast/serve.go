@@ -57,18 +57,30 @@ func (p providerFlags) gateways() (map[string]payments.Gateway, error) {
 
 type serveCommand struct {
 	providerFlags
+	regionMapFlag
+	workFlags
 	Listen        string `env:"HOLDFAST_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
 	Introspection bool   `env:"HOLDFAST_INTROSPECTION" help:"Let clients read the schema through introspection."`
 	Explorer      bool   `env:"HOLDFAST_EXPLORER" help:"Serve the GraphQL explorer at /explorer/ (needs introspection)."`
-	Workers       bool   `env:"HOLDFAST_WORKERS" help:"Run the background workers in this process too."`
+	Admin         bool   `env:"HOLDFAST_ADMIN" help:"Serve the admin pages at /admin/: the job queues, for who signs in with a platform key."`
+	Workers       bool   `env:"HOLDFAST_WORKERS" help:"Run the background workers in this process too; by default only holdfast work does."`
 }
 
 // Run serves until the process is told to stop, then finishes what is under way.
 func (c *serveCommand) Run(ctx context.Context, root *cli) error {
-	return root.withProcess(ctx, c.providerFlags, func(ctx context.Context, a *app) error {
+	if err := c.validate(); err != nil {
+		return err
+	}
+	return root.withProcess(ctx, c.providerFlags, c.regionMapFlag, func(ctx context.Context, a *app) error {
 		options := httpOptions{introspection: c.Introspection}
 		if c.Explorer {
 			options.explorer = &explorer.Config{}
+		}
+		if c.Admin {
+			var err error
+			if options.admin, err = a.adminPages(ctx); err != nil {
+				return err
+			}
 		}
 		handler, err := a.handler(options)
 		if err != nil {
@@ -80,7 +92,7 @@ func (c *serveCommand) Run(ctx context.Context, root *cli) error {
 		}
 		var workers *jobs.Workers
 		if c.Workers {
-			if workers, err = a.startWorkers(ctx); err != nil {
+			if workers, err = a.startWorkers(ctx, c.workFlags); err != nil {
 				return errors.Join(err, listener.Close())
 			}
 		}
@@ -97,27 +109,47 @@ func (c *serveCommand) Run(ctx context.Context, root *cli) error {
 
 type workCommand struct {
 	providerFlags
+	regionMapFlag
+	workFlags
+	Listen string `env:"HOLDFAST_LISTEN" default:"127.0.0.1:8081" help:"Address of /healthz, /readyz and /metrics. There is no API."`
 }
 
-// Run works until the process is told to stop, then finishes or hands back what is under way.
+// Run works until the process is told to stop, then finishes or hands back what is under way. The
+// probes answer until the last job has ended.
 func (c *workCommand) Run(ctx context.Context, root *cli) error {
-	return root.withProcess(ctx, c.providerFlags, func(ctx context.Context, a *app) error {
-		workers, err := a.startWorkers(ctx)
+	if err := c.validate(); err != nil {
+		return err
+	}
+	return root.withProcess(ctx, c.providerFlags, c.regionMapFlag, func(ctx context.Context, a *app) error {
+		listener, err := bind(ctx, c.Listen)
 		if err != nil {
 			return err
 		}
-		a.logger.InfoContext(ctx, "working", "engine", a.store.db.Version())
-		<-ctx.Done()
-		return stopWorkers(ctx, workers)
+		workers, err := a.startWorkers(ctx, c.workFlags)
+		if err != nil {
+			return errors.Join(err, listener.Close())
+		}
+		s := serveOn(listener, a.probes())
+		a.logger.InfoContext(ctx, "working", "url", s.url, "engine", a.store.db.Version())
+		select {
+		case <-ctx.Done():
+			err = nil
+		case err = <-s.failures:
+		}
+		return errors.Join(err, stopWorkers(ctx, workers), s.close(ctx))
 	})
 }
 
 // withProcess opens the configured database for a long-running process.
-func (c *cli) withProcess(ctx context.Context, providers providerFlags, act func(ctx context.Context, a *app) error) (err error) {
+func (c *cli) withProcess(ctx context.Context, providers providerFlags, placed regionMapFlag, act func(ctx context.Context, a *app) error) (err error) {
 	if c.DatabaseURL == "" {
 		return errors.New("HOLDFAST_DATABASE_URL is not set: serve and work need a database; `holdfast dev` starts one by itself")
 	}
 	gateways, err := providers.gateways()
+	if err != nil {
+		return err
+	}
+	named, err := placed.regions()
 	if err != nil {
 		return err
 	}
@@ -127,18 +159,26 @@ func (c *cli) withProcess(ctx context.Context, providers providerFlags, act func
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	a, err := newApp(ctx, s, gateways, logger)
+	a, err := newApp(ctx, s, gateways, logger, named...)
 	if err != nil {
 		return err
 	}
 	defer a.close()
+	if err := s.registry.Register(jobs.NewQueueCollector(s.db, logger)); err != nil {
+		return fmt.Errorf("register the metrics of queues: %w", err)
+	}
 	return act(ctx, a)
 }
 
 // startWorkers begins background work. The workers outlive ctx until they are stopped, so that a
 // drain can finish jobs under way.
-func (a *app) startWorkers(ctx context.Context) (*jobs.Workers, error) {
-	workers, err := jobs.NewWorkers(ctx, a.store.db, a.inventory, a.bookings, jobs.Config{Logger: a.logger})
+func (a *app) startWorkers(ctx context.Context, flags workFlags) (*jobs.Workers, error) {
+	config := flags.config()
+	config.Logger = a.logger
+	if a.store.registry != nil {
+		config.Metrics = a.store.registry
+	}
+	workers, err := jobs.NewWorkers(ctx, a.store.db, a.inventory, a.bookings, config)
 	if err != nil {
 		return nil, err
 	}

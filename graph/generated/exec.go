@@ -3840,7 +3840,7 @@ type Key implements Node {
   """
   revokedAt: DateTime
   """
-  When it was last used, about a minute exact; null when it never was.
+  When it was last used, about an hour exact; null when it never was.
   """
   lastUsedAt: DateTime
 }

@@ -892,7 +892,7 @@ type Key struct {
 	ExpiresAt *time.Time `json:"expiresAt"`
 	// When it was revoked; null while it works.
 	RevokedAt *time.Time `json:"revokedAt"`
-	// When it was last used, about a minute exact; null when it never was.
+	// When it was last used, about an hour exact; null when it never was.
 	LastUsedAt *time.Time `json:"lastUsedAt"`
 }
 

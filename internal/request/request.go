@@ -1,7 +1,7 @@
 // Package request owns idempotency: a mutating command carries a key chosen by its client, and
 // inserts a row for it in the transaction of its effect. The same key with the same content is
 // answered with the stored result; with other content it is refused. Rows are kept for at least
-// 24 hours.
+// MinRetention.
 //
 // A refusal leaves no row, because its transaction rolls back: the client may try again with the
 // same key.
@@ -16,6 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -28,6 +29,10 @@ import (
 
 // MaxKeyLength is the longest request key, in characters.
 const MaxKeyLength = 255
+
+// MinRetention is the least time for which a key answers again; clients rely on it. Whoever deletes
+// keys must keep it.
+const MinRetention = 24 * time.Hour
 
 // ErrKeyReused says that a request key came again with other content.
 var ErrKeyReused = errors.New("this request key was used before with other content")
@@ -141,4 +146,16 @@ func Claim(ctx context.Context, tx pgx.Tx, identity Identity, fingerprint []byte
 		return uuid.Nil, false, ErrKeyReused
 	}
 	return row.ResultID, true, nil
+}
+
+// DeleteTx forgets at most limit of the keys of one place that were claimed before an instant. A
+// request that comes again afterwards is a new one.
+func DeleteTx(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region ids.Region, before time.Time, limit int32) (int64, error) {
+	n, err := dbsqlc.New(tx).RequestsDelete(ctx, dbsqlc.RequestsDeleteParams{
+		TenantID: tenant, Region: string(region), CreatedBefore: before, MaxRows: limit,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("delete old request keys: %w", err)
+	}
+	return n, nil
 }

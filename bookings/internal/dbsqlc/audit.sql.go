@@ -13,7 +13,7 @@ import (
 )
 
 const auditBookingsMatchHolds = `-- name: AuditBookingsMatchHolds :many
-SELECT h.tenant_id, h.region, h.id
+SELECT h.tenant_id, h.region, h.id, count(*) OVER () AS violations
 FROM holds h
 LEFT JOIN bookings b ON b.tenant_id = h.tenant_id AND b.region = h.region AND b.hold_id = h.id
 LEFT JOIN (
@@ -30,23 +30,26 @@ WHERE ($1::boolean OR h.tenant_id = $2::uuid)
     AND ((h.state = 'CONFIRMED') <> (b.id IS NOT NULL)
         OR (b.id IS NOT NULL AND (b.total_minor <> h.total_minor OR COALESCE(s.amount_minor, 0) <> b.total_minor
             OR COALESCE(s.lines, 0) <> COALESCE(c.lines, 0))))
+LIMIT $3
 `
 
 type AuditBookingsMatchHoldsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditBookingsMatchHoldsRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ID       uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Violations int64
 }
 
 // A confirmed hold has one booking with all its lines and its price; a booking has a confirmed hold.
 // The lines of both are counted, because a sum of nothing is not unequal to anything.
 func (q *Queries) AuditBookingsMatchHolds(ctx context.Context, arg AuditBookingsMatchHoldsParams) ([]AuditBookingsMatchHoldsRow, error) {
-	rows, err := q.db.Query(ctx, auditBookingsMatchHolds, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditBookingsMatchHolds, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +57,12 @@ func (q *Queries) AuditBookingsMatchHolds(ctx context.Context, arg AuditBookings
 	var items []AuditBookingsMatchHoldsRow
 	for rows.Next() {
 		var i AuditBookingsMatchHoldsRow
-		if err := rows.Scan(&i.TenantID, &i.Region, &i.ID); err != nil {
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.Violations,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -66,29 +74,32 @@ func (q *Queries) AuditBookingsMatchHolds(ctx context.Context, arg AuditBookings
 }
 
 const auditBookingsOwnSeats = `-- name: AuditBookingsOwnSeats :many
-SELECT b.tenant_id, b.region, b.id, l.seat_id
+SELECT b.tenant_id, b.region, b.id, l.seat_id, count(*) OVER () AS violations
 FROM bookings b
 JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.kind = 'SEAT' AND l.state <> 'CANCELLED'
 LEFT JOIN show_seats s ON s.tenant_id = l.tenant_id AND s.region = l.region AND s.show_id = l.show_id AND s.seat_id = l.seat_id
 WHERE ($1::boolean OR b.tenant_id = $2::uuid)
     AND (s.seat_id IS NULL OR s.state <> 'BOOKED' OR s.hold_id <> b.hold_id)
+LIMIT $3
 `
 
 type AuditBookingsOwnSeatsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditBookingsOwnSeatsRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ID       uuid.UUID
-	SeatID   *uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	SeatID     *uuid.UUID
+	Violations int64
 }
 
 // A booked line whose seat is not booked for it.
 func (q *Queries) AuditBookingsOwnSeats(ctx context.Context, arg AuditBookingsOwnSeatsParams) ([]AuditBookingsOwnSeatsRow, error) {
-	rows, err := q.db.Query(ctx, auditBookingsOwnSeats, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditBookingsOwnSeats, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +112,7 @@ func (q *Queries) AuditBookingsOwnSeats(ctx context.Context, arg AuditBookingsOw
 			&i.Region,
 			&i.ID,
 			&i.SeatID,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -113,7 +125,7 @@ func (q *Queries) AuditBookingsOwnSeats(ctx context.Context, arg AuditBookingsOw
 }
 
 const auditCancellations = `-- name: AuditCancellations :many
-SELECT c.tenant_id, c.region, c.id, c.booking_id
+SELECT c.tenant_id, c.region, c.id, c.booking_id, count(*) OVER () AS violations
 FROM cancellations c
 LEFT JOIN (
     SELECT cl.tenant_id, cl.region, cl.cancellation_id, count(*) AS lines, sum(cl.amount_minor)::bigint AS amount_minor,
@@ -127,24 +139,27 @@ LEFT JOIN (
 WHERE ($1::boolean OR c.tenant_id = $2::uuid)
     AND (s.lines IS NULL OR s.sound <> s.lines OR s.fee_minor <> c.fee_minor
         OR s.amount_minor - s.fee_minor <> c.refund_minor + c.credited_minor)
+LIMIT $3
 `
 
 type AuditCancellationsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditCancellationsRow struct {
-	TenantID  uuid.UUID
-	Region    string
-	ID        uuid.UUID
-	BookingID uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	BookingID  uuid.UUID
+	Violations int64
 }
 
 // A cancelled line that costs more than its price, or was not that price and tax when it was sold, or
 // still stands; and a cancellation whose fee and refund are not those of its lines.
 func (q *Queries) AuditCancellations(ctx context.Context, arg AuditCancellationsParams) ([]AuditCancellationsRow, error) {
-	rows, err := q.db.Query(ctx, auditCancellations, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditCancellations, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -157,6 +172,7 @@ func (q *Queries) AuditCancellations(ctx context.Context, arg AuditCancellations
 			&i.Region,
 			&i.ID,
 			&i.BookingID,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -169,7 +185,7 @@ func (q *Queries) AuditCancellations(ctx context.Context, arg AuditCancellations
 }
 
 const auditCapturedPayments = `-- name: AuditCapturedPayments :many
-SELECT a.tenant_id, a.region, a.id
+SELECT a.tenant_id, a.region, a.id, count(*) OVER () AS violations
 FROM payment_attempts a
 LEFT JOIN bookings b ON b.tenant_id = a.tenant_id AND b.region = a.region AND b.hold_id = a.hold_id
 LEFT JOIN (
@@ -189,24 +205,27 @@ LEFT JOIN (
 WHERE a.state = 'SUCCEEDED' AND ($1::boolean OR a.tenant_id = $2::uuid)
     AND ((a.disposition = 'APPLIED' AND (b.id IS NULL OR a.captured_minor - a.refunded_minor <> COALESCE(due.minor, 0)))
         OR (a.disposition = 'ORPHANED' AND a.refunded_minor <> a.captured_minor))
+LIMIT $3
 `
 
 type AuditCapturedPaymentsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditCapturedPaymentsRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ID       uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Violations int64
 }
 
 // A captured payment that bought no booking and is not being refunded whole; or one that keeps more,
 // or less, than the lines of its booking that still stand and the fees of those that do not, less
 // what was given back besides.
 func (q *Queries) AuditCapturedPayments(ctx context.Context, arg AuditCapturedPaymentsParams) ([]AuditCapturedPaymentsRow, error) {
-	rows, err := q.db.Query(ctx, auditCapturedPayments, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditCapturedPayments, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +233,12 @@ func (q *Queries) AuditCapturedPayments(ctx context.Context, arg AuditCapturedPa
 	var items []AuditCapturedPaymentsRow
 	for rows.Next() {
 		var i AuditCapturedPaymentsRow
-		if err := rows.Scan(&i.TenantID, &i.Region, &i.ID); err != nil {
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.Violations,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -226,36 +250,41 @@ func (q *Queries) AuditCapturedPayments(ctx context.Context, arg AuditCapturedPa
 }
 
 const auditCeilings = `-- name: AuditCeilings :many
-SELECT 'pool' AS kind, tenant_id, region, pool_id AS id, NULL::date AS night
-FROM pool_counters
-WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
-UNION ALL
-SELECT 'night' AS kind, tenant_id, region, room_type_id AS id, night
-FROM night_counters
-WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
-UNION ALL
-SELECT 'house' AS kind, tenant_id, region, property_id AS id, night
-FROM house_counters
-WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
+SELECT c.kind, c.tenant_id, c.region, c.id, c.night, count(*) OVER () AS violations
+FROM (
+    SELECT 'pool' AS kind, tenant_id, region, pool_id AS id, NULL::date AS night
+    FROM pool_counters
+    WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
+    UNION ALL
+    SELECT 'night' AS kind, tenant_id, region, room_type_id AS id, night
+    FROM night_counters
+    WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
+    UNION ALL
+    SELECT 'house' AS kind, tenant_id, region, property_id AS id, night
+    FROM house_counters
+    WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)) AS c
+LIMIT $3
 `
 
 type AuditCeilingsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditCeilingsRow struct {
-	Kind     string
-	TenantID uuid.UUID
-	Region   string
-	ID       uuid.UUID
-	Night    *civil.Date
+	Kind       string
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Night      *civil.Date
+	Violations int64
 }
 
 // What is held and booked is within the ceiling, and the ceiling is the limit, or what is sold while
 // that is more. A ceiling below it would hide stock.
 func (q *Queries) AuditCeilings(ctx context.Context, arg AuditCeilingsParams) ([]AuditCeilingsRow, error) {
-	rows, err := q.db.Query(ctx, auditCeilings, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditCeilings, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -269,6 +298,7 @@ func (q *Queries) AuditCeilings(ctx context.Context, arg AuditCeilingsParams) ([
 			&i.Region,
 			&i.ID,
 			&i.Night,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -314,29 +344,32 @@ func (q *Queries) AuditCounts(ctx context.Context, arg AuditCountsParams) (Audit
 }
 
 const auditHoldsOwnSeats = `-- name: AuditHoldsOwnSeats :many
-SELECT h.tenant_id, h.region, h.id, l.seat_id
+SELECT h.tenant_id, h.region, h.id, l.seat_id, count(*) OVER () AS violations
 FROM holds h
 JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id AND l.kind = 'SEAT'
 LEFT JOIN show_seats s ON s.tenant_id = l.tenant_id AND s.region = l.region AND s.show_id = l.show_id AND s.seat_id = l.seat_id
 WHERE h.state IN ('ACTIVE', 'PROCESSING') AND ($1::boolean OR h.tenant_id = $2::uuid)
     AND (s.seat_id IS NULL OR s.state <> 'HELD' OR s.hold_id <> h.id OR s.claimable_at <> h.claimable_at)
+LIMIT $3
 `
 
 type AuditHoldsOwnSeatsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditHoldsOwnSeatsRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ID       uuid.UUID
-	SeatID   *uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	SeatID     *uuid.UUID
+	Violations int64
 }
 
 // A live hold that does not own a seat of its own lines.
 func (q *Queries) AuditHoldsOwnSeats(ctx context.Context, arg AuditHoldsOwnSeatsParams) ([]AuditHoldsOwnSeatsRow, error) {
-	rows, err := q.db.Query(ctx, auditHoldsOwnSeats, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditHoldsOwnSeats, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -349,6 +382,7 @@ func (q *Queries) AuditHoldsOwnSeats(ctx context.Context, arg AuditHoldsOwnSeats
 			&i.Region,
 			&i.ID,
 			&i.SeatID,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -361,7 +395,7 @@ func (q *Queries) AuditHoldsOwnSeats(ctx context.Context, arg AuditHoldsOwnSeats
 }
 
 const auditHouseCounters = `-- name: AuditHouseCounters :many
-SELECT c.tenant_id, c.region, c.property_id, c.night, c.held, c.booked, COALESCE(n.held, 0)::bigint AS lines_held, COALESCE(n.booked, 0)::bigint AS lines_booked
+SELECT c.tenant_id, c.region, c.property_id, c.night, c.held, c.booked, COALESCE(n.held, 0)::bigint AS lines_held, COALESCE(n.booked, 0)::bigint AS lines_booked, count(*) OVER () AS violations
 FROM house_counters c
 LEFT JOIN (
     SELECT r.tenant_id, r.region, r.property_id, k.night, sum(k.held)::bigint AS held, sum(k.booked)::bigint AS booked
@@ -371,11 +405,13 @@ LEFT JOIN (
     ON n.tenant_id = c.tenant_id AND n.region = c.region AND n.property_id = c.property_id AND n.night = c.night
 WHERE ($1::boolean OR c.tenant_id = $2::uuid)
     AND (c.held <> COALESCE(n.held, 0) OR c.booked <> COALESCE(n.booked, 0))
+LIMIT $3
 `
 
 type AuditHouseCountersParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditHouseCountersRow struct {
@@ -387,10 +423,11 @@ type AuditHouseCountersRow struct {
 	Booked      int64
 	LinesHeld   int64
 	LinesBooked int64
+	Violations  int64
 }
 
 func (q *Queries) AuditHouseCounters(ctx context.Context, arg AuditHouseCountersParams) ([]AuditHouseCountersRow, error) {
-	rows, err := q.db.Query(ctx, auditHouseCounters, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditHouseCounters, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -407,6 +444,7 @@ func (q *Queries) AuditHouseCounters(ctx context.Context, arg AuditHouseCounters
 			&i.Booked,
 			&i.LinesHeld,
 			&i.LinesBooked,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -419,29 +457,32 @@ func (q *Queries) AuditHouseCounters(ctx context.Context, arg AuditHouseCounters
 }
 
 const auditLineTaxes = `-- name: AuditLineTaxes :many
-SELECT tenant_id, region, booking_id, ordinal
+SELECT tenant_id, region, booking_id, ordinal, count(*) OVER () AS violations
 FROM booking_lines
 WHERE ($1::boolean OR tenant_id = $2::uuid)
     AND (2 * tax_minor * (10000 + tax_basis_points) > 2 * amount_minor * tax_basis_points + 10000 + tax_basis_points
         OR 2 * amount_minor * tax_basis_points >= 2 * tax_minor * (10000 + tax_basis_points) + 10000 + tax_basis_points)
+LIMIT $3
 `
 
 type AuditLineTaxesParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditLineTaxesRow struct {
-	TenantID  uuid.UUID
-	Region    string
-	BookingID uuid.UUID
-	Ordinal   int64
+	TenantID   uuid.UUID
+	Region     string
+	BookingID  uuid.UUID
+	Ordinal    int64
+	Violations int64
 }
 
 // The tax of a line is the share of its price that its rate says, rounded half up: written without a
 // division, for which the engines have different meanings.
 func (q *Queries) AuditLineTaxes(ctx context.Context, arg AuditLineTaxesParams) ([]AuditLineTaxesRow, error) {
-	rows, err := q.db.Query(ctx, auditLineTaxes, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditLineTaxes, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -454,6 +495,7 @@ func (q *Queries) AuditLineTaxes(ctx context.Context, arg AuditLineTaxesParams) 
 			&i.Region,
 			&i.BookingID,
 			&i.Ordinal,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -466,7 +508,7 @@ func (q *Queries) AuditLineTaxes(ctx context.Context, arg AuditLineTaxesParams) 
 }
 
 const auditLinesHaveCounters = `-- name: AuditLinesHaveCounters :many
-SELECT u.tenant_id, u.region, u.owner_id, u.kind, u.unit_id, u.night
+SELECT u.tenant_id, u.region, u.owner_id, u.kind, u.unit_id, u.night, count(*) OVER () AS violations
 FROM (
     SELECT hl.tenant_id, hl.region, hl.hold_id AS owner_id, hl.kind, COALESCE(hl.pool_id, hl.room_type_id) AS unit_id, hl.pool_id, hl.room_type_id, hl.bucket, hl.shard, hl.night
     FROM hold_lines hl
@@ -480,25 +522,28 @@ LEFT JOIN pool_counters p ON p.tenant_id = u.tenant_id AND p.region = u.region A
 LEFT JOIN night_counters n ON n.tenant_id = u.tenant_id AND n.region = u.region AND n.room_type_id = u.room_type_id AND n.bucket = u.bucket AND n.night = u.night
 WHERE ($1::boolean OR u.tenant_id = $2::uuid)
     AND ((u.kind = 'POOL' AND p.pool_id IS NULL) OR (u.kind = 'NIGHT' AND n.room_type_id IS NULL))
+LIMIT $3
 `
 
 type AuditLinesHaveCountersParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditLinesHaveCountersRow struct {
-	TenantID uuid.UUID
-	Region   string
-	OwnerID  uuid.UUID
-	Kind     string
-	UnitID   *uuid.UUID
-	Night    *civil.Date
+	TenantID   uuid.UUID
+	Region     string
+	OwnerID    uuid.UUID
+	Kind       string
+	UnitID     *uuid.UUID
+	Night      *civil.Date
+	Violations int64
 }
 
 // Counted lines of live holds and of bookings whose counter row does not exist.
 func (q *Queries) AuditLinesHaveCounters(ctx context.Context, arg AuditLinesHaveCountersParams) ([]AuditLinesHaveCountersRow, error) {
-	rows, err := q.db.Query(ctx, auditLinesHaveCounters, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditLinesHaveCounters, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -513,6 +558,7 @@ func (q *Queries) AuditLinesHaveCounters(ctx context.Context, arg AuditLinesHave
 			&i.Kind,
 			&i.UnitID,
 			&i.Night,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -525,7 +571,7 @@ func (q *Queries) AuditLinesHaveCounters(ctx context.Context, arg AuditLinesHave
 }
 
 const auditNightCounters = `-- name: AuditNightCounters :many
-SELECT c.tenant_id, c.region, c.room_type_id, c.night, c.held, c.booked, COALESCE(l.held, 0)::bigint AS lines_held, COALESCE(l.booked, 0)::bigint AS lines_booked
+SELECT c.tenant_id, c.region, c.room_type_id, c.night, c.held, c.booked, COALESCE(l.held, 0)::bigint AS lines_held, COALESCE(l.booked, 0)::bigint AS lines_booked, count(*) OVER () AS violations
 FROM night_counters c
 LEFT JOIN (
     SELECT u.tenant_id, u.region, u.room_type_id, u.bucket, u.night, sum(u.held)::bigint AS held, sum(u.booked)::bigint AS booked
@@ -542,11 +588,13 @@ LEFT JOIN (
     ON l.tenant_id = c.tenant_id AND l.region = c.region AND l.room_type_id = c.room_type_id AND l.bucket = c.bucket AND l.night = c.night
 WHERE ($1::boolean OR c.tenant_id = $2::uuid)
     AND (c.held <> COALESCE(l.held, 0) OR c.booked <> COALESCE(l.booked, 0))
+LIMIT $3
 `
 
 type AuditNightCountersParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditNightCountersRow struct {
@@ -558,10 +606,11 @@ type AuditNightCountersRow struct {
 	Booked      int64
 	LinesHeld   int64
 	LinesBooked int64
+	Violations  int64
 }
 
 func (q *Queries) AuditNightCounters(ctx context.Context, arg AuditNightCountersParams) ([]AuditNightCountersRow, error) {
-	rows, err := q.db.Query(ctx, auditNightCounters, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditNightCounters, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -578,6 +627,7 @@ func (q *Queries) AuditNightCounters(ctx context.Context, arg AuditNightCounters
 			&i.Booked,
 			&i.LinesHeld,
 			&i.LinesBooked,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -590,27 +640,30 @@ func (q *Queries) AuditNightCounters(ctx context.Context, arg AuditNightCounters
 }
 
 const auditPaidBookings = `-- name: AuditPaidBookings :many
-SELECT b.tenant_id, b.region, b.id
+SELECT b.tenant_id, b.region, b.id, count(*) OVER () AS violations
 FROM bookings b
 LEFT JOIN payment_attempts a ON a.tenant_id = b.tenant_id AND a.region = b.region AND a.hold_id = b.hold_id AND a.disposition = 'APPLIED'
 WHERE b.total_minor > 0 AND ($1::boolean OR b.tenant_id = $2::uuid)
     AND (a.id IS NULL OR a.captured_minor <> b.total_minor)
+LIMIT $3
 `
 
 type AuditPaidBookingsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditPaidBookingsRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ID       uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Violations int64
 }
 
 // A booking with a price was paid: exactly one attempt of its hold is applied.
 func (q *Queries) AuditPaidBookings(ctx context.Context, arg AuditPaidBookingsParams) ([]AuditPaidBookingsRow, error) {
-	rows, err := q.db.Query(ctx, auditPaidBookings, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditPaidBookings, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -618,7 +671,12 @@ func (q *Queries) AuditPaidBookings(ctx context.Context, arg AuditPaidBookingsPa
 	var items []AuditPaidBookingsRow
 	for rows.Next() {
 		var i AuditPaidBookingsRow
-		if err := rows.Scan(&i.TenantID, &i.Region, &i.ID); err != nil {
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.Violations,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -630,7 +688,7 @@ func (q *Queries) AuditPaidBookings(ctx context.Context, arg AuditPaidBookingsPa
 }
 
 const auditPoolCounters = `-- name: AuditPoolCounters :many
-SELECT c.tenant_id, c.region, c.pool_id, c.shard, c.held, c.booked, COALESCE(l.held, 0)::bigint AS lines_held, COALESCE(l.booked, 0)::bigint AS lines_booked
+SELECT c.tenant_id, c.region, c.pool_id, c.shard, c.held, c.booked, COALESCE(l.held, 0)::bigint AS lines_held, COALESCE(l.booked, 0)::bigint AS lines_booked, count(*) OVER () AS violations
 FROM pool_counters c
 LEFT JOIN (
     SELECT u.tenant_id, u.region, u.pool_id, u.bucket, u.shard, sum(u.held)::bigint AS held, sum(u.booked)::bigint AS booked
@@ -647,11 +705,13 @@ LEFT JOIN (
     ON l.tenant_id = c.tenant_id AND l.region = c.region AND l.pool_id = c.pool_id AND l.bucket = c.bucket AND l.shard = c.shard
 WHERE ($1::boolean OR c.tenant_id = $2::uuid)
     AND (c.held <> COALESCE(l.held, 0) OR c.booked <> COALESCE(l.booked, 0))
+LIMIT $3
 `
 
 type AuditPoolCountersParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditPoolCountersRow struct {
@@ -663,10 +723,11 @@ type AuditPoolCountersRow struct {
 	Booked      int64
 	LinesHeld   int64
 	LinesBooked int64
+	Violations  int64
 }
 
 func (q *Queries) AuditPoolCounters(ctx context.Context, arg AuditPoolCountersParams) ([]AuditPoolCountersRow, error) {
-	rows, err := q.db.Query(ctx, auditPoolCounters, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditPoolCounters, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -683,6 +744,7 @@ func (q *Queries) AuditPoolCounters(ctx context.Context, arg AuditPoolCountersPa
 			&i.Booked,
 			&i.LinesHeld,
 			&i.LinesBooked,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -695,7 +757,8 @@ func (q *Queries) AuditPoolCounters(ctx context.Context, arg AuditPoolCountersPa
 }
 
 const auditPresaleCounters = `-- name: AuditPresaleCounters :many
-SELECT c.tenant_id, c.region, c.code_id, c.held, c.booked, COALESCE(h.held, 0)::bigint AS holds_held, COALESCE(h.booked, 0)::bigint AS holds_booked
+SELECT c.tenant_id, c.region, c.code_id, c.held, c.booked, COALESCE(h.held, 0)::bigint AS holds_held, COALESCE(h.booked, 0)::bigint AS holds_booked,
+    count(*) OVER () AS violations
 FROM presale_counters c
 LEFT JOIN (
     SELECT tenant_id, region, presale_code_id,
@@ -707,11 +770,13 @@ LEFT JOIN (
     ON h.tenant_id = c.tenant_id AND h.region = c.region AND h.presale_code_id = c.code_id
 WHERE ($1::boolean OR c.tenant_id = $2::uuid)
     AND (c.held <> COALESCE(h.held, 0) OR c.booked <> COALESCE(h.booked, 0))
+LIMIT $3
 `
 
 type AuditPresaleCountersParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditPresaleCountersRow struct {
@@ -722,11 +787,12 @@ type AuditPresaleCountersRow struct {
 	Booked      int64
 	HoldsHeld   int64
 	HoldsBooked int64
+	Violations  int64
 }
 
 // A sale keeps its use of a code, also when it is cancelled.
 func (q *Queries) AuditPresaleCounters(ctx context.Context, arg AuditPresaleCountersParams) ([]AuditPresaleCountersRow, error) {
-	rows, err := q.db.Query(ctx, auditPresaleCounters, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditPresaleCounters, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -742,6 +808,7 @@ func (q *Queries) AuditPresaleCounters(ctx context.Context, arg AuditPresaleCoun
 			&i.Booked,
 			&i.HoldsHeld,
 			&i.HoldsBooked,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -754,7 +821,7 @@ func (q *Queries) AuditPresaleCounters(ctx context.Context, arg AuditPresaleCoun
 }
 
 const auditRefundSums = `-- name: AuditRefundSums :many
-SELECT a.tenant_id, a.region, a.id
+SELECT a.tenant_id, a.region, a.id, count(*) OVER () AS violations
 FROM payment_attempts a
 LEFT JOIN (
     SELECT r.tenant_id, r.region, r.attempt_id, sum(r.amount_minor)::bigint AS amount_minor
@@ -764,22 +831,25 @@ LEFT JOIN (
     ON s.tenant_id = a.tenant_id AND s.region = a.region AND s.attempt_id = a.id
 WHERE ($1::boolean OR a.tenant_id = $2::uuid)
     AND (a.refunded_minor <> COALESCE(s.amount_minor, 0) OR a.refunded_minor > a.captured_minor)
+LIMIT $3
 `
 
 type AuditRefundSumsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditRefundSumsRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ID       uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Violations int64
 }
 
 // What an attempt counts as refunded is the sum of its refunds that have not failed.
 func (q *Queries) AuditRefundSums(ctx context.Context, arg AuditRefundSumsParams) ([]AuditRefundSumsRow, error) {
-	rows, err := q.db.Query(ctx, auditRefundSums, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditRefundSums, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -787,7 +857,12 @@ func (q *Queries) AuditRefundSums(ctx context.Context, arg AuditRefundSumsParams
 	var items []AuditRefundSumsRow
 	for rows.Next() {
 		var i AuditRefundSumsRow
-		if err := rows.Scan(&i.TenantID, &i.Region, &i.ID); err != nil {
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.Violations,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -799,7 +874,7 @@ func (q *Queries) AuditRefundSums(ctx context.Context, arg AuditRefundSumsParams
 }
 
 const auditSeatOwners = `-- name: AuditSeatOwners :many
-SELECT l.tenant_id, l.region, l.show_id, l.seat_id, count(*) AS owners
+SELECT l.tenant_id, l.region, l.show_id, l.seat_id, count(*) AS owners, count(*) OVER () AS violations
 FROM (
     SELECT hl.tenant_id, hl.region, hl.show_id, hl.seat_id
     FROM hold_lines hl
@@ -812,24 +887,27 @@ FROM (
 WHERE $1::boolean OR l.tenant_id = $2::uuid
 GROUP BY l.tenant_id, l.region, l.show_id, l.seat_id
 HAVING count(*) > 1
+LIMIT $3
 `
 
 type AuditSeatOwnersParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditSeatOwnersRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ShowID   *uuid.UUID
-	SeatID   *uuid.UUID
-	Owners   int64
+	TenantID   uuid.UUID
+	Region     string
+	ShowID     *uuid.UUID
+	SeatID     *uuid.UUID
+	Owners     int64
+	Violations int64
 }
 
 // A seat in two live lines has two owners.
 func (q *Queries) AuditSeatOwners(ctx context.Context, arg AuditSeatOwnersParams) ([]AuditSeatOwnersRow, error) {
-	rows, err := q.db.Query(ctx, auditSeatOwners, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditSeatOwners, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -843,6 +921,7 @@ func (q *Queries) AuditSeatOwners(ctx context.Context, arg AuditSeatOwnersParams
 			&i.ShowID,
 			&i.SeatID,
 			&i.Owners,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -855,7 +934,7 @@ func (q *Queries) AuditSeatOwners(ctx context.Context, arg AuditSeatOwnersParams
 }
 
 const auditSeatsHaveLines = `-- name: AuditSeatsHaveLines :many
-SELECT s.tenant_id, s.region, s.show_id, s.seat_id
+SELECT s.tenant_id, s.region, s.show_id, s.seat_id, count(*) OVER () AS violations
 FROM show_seats s
 WHERE s.state <> 'AVAILABLE' AND ($1::boolean OR s.tenant_id = $2::uuid)
     AND NOT (s.state = 'HELD' AND EXISTS (
@@ -870,24 +949,27 @@ WHERE s.state <> 'AVAILABLE' AND ($1::boolean OR s.tenant_id = $2::uuid)
         JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id
         WHERE b.tenant_id = s.tenant_id AND b.region = s.region AND b.hold_id = s.hold_id AND l.seat_id = s.seat_id
             AND l.show_id = s.show_id AND l.state <> 'CANCELLED'))
+LIMIT $3
 `
 
 type AuditSeatsHaveLinesParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditSeatsHaveLinesRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ShowID   uuid.UUID
-	SeatID   uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ShowID     uuid.UUID
+	SeatID     uuid.UUID
+	Violations int64
 }
 
 // A seat that is held although no line of a live hold names it, or booked although no line of its
 // booking that still stands does.
 func (q *Queries) AuditSeatsHaveLines(ctx context.Context, arg AuditSeatsHaveLinesParams) ([]AuditSeatsHaveLinesRow, error) {
-	rows, err := q.db.Query(ctx, auditSeatsHaveLines, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditSeatsHaveLines, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -900,6 +982,7 @@ func (q *Queries) AuditSeatsHaveLines(ctx context.Context, arg AuditSeatsHaveLin
 			&i.Region,
 			&i.ShowID,
 			&i.SeatID,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}

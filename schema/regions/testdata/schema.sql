@@ -7,6 +7,8 @@ ALTER DATABASE "holdfast" ADD REGION "us-east1";
 -- Keeps five replicas in three regions; from now on each write waits for the nearest other region.
 ALTER DATABASE "holdfast" SURVIVE REGION FAILURE;
 -- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "admin_sessions" SET LOCALITY GLOBAL;
+-- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "api_keys" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "cancellation_policies" SET LOCALITY GLOBAL;

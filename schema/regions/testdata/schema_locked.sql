@@ -7,6 +7,12 @@ ALTER DATABASE "holdfast" ADD REGION "us-east1";
 -- Keeps five replicas in three regions; from now on each write waits for the nearest other region.
 ALTER DATABASE "holdfast" SURVIVE REGION FAILURE;
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "admin_sessions" SET (schema_locked = false);
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "admin_sessions" SET LOCALITY GLOBAL;
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "admin_sessions" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "api_keys" SET (schema_locked = false);
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "api_keys" SET LOCALITY GLOBAL;

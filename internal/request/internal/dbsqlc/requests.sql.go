@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -64,6 +65,37 @@ func (q *Queries) RequestInsert(ctx context.Context, arg RequestInsertParams) (i
 		arg.Key,
 		arg.Fingerprint,
 		arg.ResultID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const requestsDelete = `-- name: RequestsDelete :execrows
+DELETE FROM requests
+WHERE tenant_id = $1::uuid AND region = $2::text AND (scope, key) IN (
+    SELECT r.scope, r.key
+    FROM requests AS r
+    WHERE r.tenant_id = $1::uuid AND r.region = $2::text AND r.created_at < $3::timestamptz
+    ORDER BY r.created_at
+    LIMIT $4)
+`
+
+type RequestsDeleteParams struct {
+	TenantID      uuid.UUID
+	Region        string
+	CreatedBefore time.Time
+	MaxRows       int32
+}
+
+// Keys that are old enough to be forgotten; requests_by_age finds them.
+func (q *Queries) RequestsDelete(ctx context.Context, arg RequestsDeleteParams) (int64, error) {
+	result, err := q.db.Exec(ctx, requestsDelete,
+		arg.TenantID,
+		arg.Region,
+		arg.CreatedBefore,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return 0, err
