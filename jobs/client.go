@@ -14,6 +14,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/jobs/rivercrdb"
@@ -21,16 +22,20 @@ import (
 
 // Config tunes the workers of one process.
 type Config struct {
-	// PaymentWorkers, SweepWorkers and EventWorkers are how many jobs of each queue run at once.
-	// Defaults 16, 2 and 8.
-	PaymentWorkers int
-	SweepWorkers   int
-	EventWorkers   int
+	// PaymentWorkers, SweepWorkers, EventWorkers and DeliveryWorkers are how many jobs of each queue run
+	// at once. Defaults 16, 4, 8 and 32.
+	PaymentWorkers  int
+	SweepWorkers    int
+	EventWorkers    int
+	DeliveryWorkers int
 	// SweepInterval is how often due holds are swept. Default 1 second.
 	SweepInterval time.Duration
 	// ReconcileInterval is how often open payments are looked after. Default 2 seconds; each
 	// attempt has its own growing wait.
 	ReconcileInterval time.Duration
+	// DeliverInterval is how often deliveries that are due, and events without deliveries, are looked
+	// for. Default 5 seconds; each delivery has its own growing wait.
+	DeliverInterval time.Duration
 	// Logger receives River's messages and failures. Default: nowhere.
 	Logger *slog.Logger
 }
@@ -39,6 +44,10 @@ type Config struct {
 const (
 	sweepLimit     = 2000
 	reconcileLimit = 500
+	fanOutLimit    = 200
+	lanesLimit     = 500
+	forgetLimit    = 1000
+	forgetInterval = 10 * time.Minute
 	jobTimeout     = 30 * time.Second
 	rescueMargin   = 10 * time.Second
 	maxWorkers     = 1000
@@ -51,13 +60,17 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	defaultTo(&c.PaymentWorkers, 16)
-	defaultTo(&c.SweepWorkers, 2)
+	defaultTo(&c.SweepWorkers, 4)
 	defaultTo(&c.EventWorkers, 8)
+	defaultTo(&c.DeliveryWorkers, 32)
 	if c.SweepInterval == 0 {
 		c.SweepInterval = time.Second
 	}
 	if c.ReconcileInterval == 0 {
 		c.ReconcileInterval = 2 * time.Second
+	}
+	if c.DeliverInterval == 0 {
+		c.DeliverInterval = 5 * time.Second
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -67,12 +80,14 @@ func (c Config) withDefaults() Config {
 
 // Validate names the setting that is out of bounds.
 func (c Config) Validate() error {
-	for name, n := range map[string]int{"PaymentWorkers": c.PaymentWorkers, "SweepWorkers": c.SweepWorkers, "EventWorkers": c.EventWorkers} {
+	for name, n := range map[string]int{
+		"PaymentWorkers": c.PaymentWorkers, "SweepWorkers": c.SweepWorkers, "EventWorkers": c.EventWorkers, "DeliveryWorkers": c.DeliveryWorkers,
+	} {
 		if n < 0 || n > maxWorkers {
 			return fmt.Errorf("jobs: %s: expected 1 to %d", name, maxWorkers)
 		}
 	}
-	if c.SweepInterval < 0 || c.ReconcileInterval < 0 {
+	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.DeliverInterval < 0 {
 		return errors.New("jobs: the intervals must not be negative")
 	}
 	return nil
@@ -135,6 +150,23 @@ func (e *Enqueuer) EnqueueTx(ctx context.Context, tx pgx.Tx, jobs ...bookings.Jo
 	return nil
 }
 
+var (
+	_ bookings.Enqueuer = (*Enqueuer)(nil)
+	_ events.Enqueuer   = (*Enqueuer)(nil)
+)
+
+// EnqueueDeliveriesTx inserts a job for each lane, which exist exactly if the transaction commits.
+func (e *Enqueuer) EnqueueDeliveriesTx(ctx context.Context, tx pgx.Tx, lanes ...events.Lane) error {
+	params := make([]river.InsertManyParams, len(lanes))
+	for i, lane := range lanes {
+		params[i] = deliverParams(lane, false)
+	}
+	if _, err := e.client.InsertManyTx(ctx, tx, params); err != nil {
+		return fmt.Errorf("enqueue deliveries: %w", err)
+	}
+	return nil
+}
+
 // Inventory is what the sweeper needs.
 type Inventory interface {
 	ExpireDue(ctx context.Context, limit int) (int, error)
@@ -148,7 +180,7 @@ type Workers struct {
 }
 
 // NewWorkers registers every worker and the periodic jobs.
-func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.Service, config Config) (*Workers, error) {
+func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.Service, outbox *events.Service, config Config) (*Workers, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
@@ -160,16 +192,20 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &chargeWorker{sales: sales})
 	river.AddWorker(workers, &refundWorker{sales: sales})
-	river.AddWorker(workers, &eventWorker{logger: config.Logger})
+	river.AddWorker(workers, &eventWorker{outbox: outbox})
+	river.AddWorker(workers, &deliverWorker{outbox: outbox})
+	river.AddWorker(workers, &deliverDueWorker{outbox: outbox})
+	river.AddWorker(workers, &forgetDeliveriesWorker{outbox: outbox})
 	river.AddWorker(workers, &expireWorker{stock: stock})
 	river.AddWorker(workers, &reconcileWorker{sales: sales})
 	client, err := river.NewClient(riverDriver, &river.Config{
 		Logger:  slog.New(quiet{config.Logger.Handler()}),
 		Workers: workers,
 		Queues: map[string]river.QueueConfig{
-			queuePayments: {MaxWorkers: config.PaymentWorkers},
-			queueSweeps:   {MaxWorkers: config.SweepWorkers},
-			queueEvents:   {MaxWorkers: config.EventWorkers},
+			queuePayments:   {MaxWorkers: config.PaymentWorkers},
+			queueSweeps:     {MaxWorkers: config.SweepWorkers},
+			queueEvents:     {MaxWorkers: config.EventWorkers},
+			queueDeliveries: {MaxWorkers: config.DeliveryWorkers},
 		},
 		PeriodicJobs: periodicJobs(config),
 		JobTimeout:   jobTimeout,

@@ -13,6 +13,8 @@ func periodicJobs(config Config) []*river.PeriodicJob {
 	return []*river.PeriodicJob{
 		periodic("expire_holds", config.SweepInterval, ExpireArgs{}),
 		periodic("reconcile_payments", config.ReconcileInterval, ReconcileArgs{}),
+		periodic("deliver_due", config.DeliverInterval, DeliverDueArgs{}),
+		periodic("forget_deliveries", forgetInterval, ForgetDeliveriesArgs{}),
 	}
 }
 

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
+	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/graph/explorer"
 	"github.com/holdfast/holdfast/jobs"
 	"github.com/holdfast/holdfast/payments"
@@ -32,8 +34,20 @@ func (p providerFlags) gateways() (map[string]payments.Gateway, error) {
 	return map[string]payments.Gateway{sandbox.Name: gateway}, nil
 }
 
+// receiverFlags say to whom webhooks may go.
+type receiverFlags struct {
+	WebhookHTTP    bool          `name:"webhook-http" env:"HOLDFAST_WEBHOOK_HTTP" help:"Let webhook endpoints have http URLs. For development."`
+	WebhookPrivate bool          `name:"webhook-private" env:"HOLDFAST_WEBHOOK_PRIVATE" help:"Let webhook endpoints be at loopback, private and link-local addresses. For development: a tenant could call what only this process can reach."`
+	WebhookTimeout time.Duration `name:"webhook-timeout" env:"HOLDFAST_WEBHOOK_TIMEOUT" default:"10s" help:"How long a receiver of webhooks has to answer, at most 15s."`
+}
+
+func (f receiverFlags) config() webhooks.Config {
+	return webhooks.Config{AllowHTTP: f.WebhookHTTP, AllowPrivate: f.WebhookPrivate, Timeout: f.WebhookTimeout}
+}
+
 type serveCommand struct {
 	providerFlags
+	receiverFlags
 	Listen        string `env:"HOLDFAST_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
 	Introspection bool   `env:"HOLDFAST_INTROSPECTION" help:"Let clients read the schema through introspection."`
 	Explorer      bool   `env:"HOLDFAST_EXPLORER" help:"Serve the GraphQL explorer at /explorer/ (needs introspection)."`
@@ -42,7 +56,7 @@ type serveCommand struct {
 
 // Run serves until the process is told to stop, then finishes what is under way.
 func (c *serveCommand) Run(ctx context.Context, root *cli) error {
-	return root.withProcess(ctx, c.providerFlags, func(ctx context.Context, a *app) error {
+	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, func(ctx context.Context, a *app) error {
 		options := httpOptions{introspection: c.Introspection}
 		if c.Explorer {
 			options.explorer = &explorer.Config{}
@@ -74,11 +88,12 @@ func (c *serveCommand) Run(ctx context.Context, root *cli) error {
 
 type workCommand struct {
 	providerFlags
+	receiverFlags
 }
 
 // Run works until the process is told to stop, then finishes or hands back what is under way.
 func (c *workCommand) Run(ctx context.Context, root *cli) error {
-	return root.withProcess(ctx, c.providerFlags, func(ctx context.Context, a *app) error {
+	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, func(ctx context.Context, a *app) error {
 		workers, err := a.startWorkers(ctx)
 		if err != nil {
 			return err
@@ -90,7 +105,7 @@ func (c *workCommand) Run(ctx context.Context, root *cli) error {
 }
 
 // withProcess opens the configured database for a long-running process.
-func (c *cli) withProcess(ctx context.Context, providers providerFlags, act func(ctx context.Context, a *app) error) (err error) {
+func (c *cli) withProcess(ctx context.Context, providers providerFlags, receivers receiverFlags, act func(ctx context.Context, a *app) error) (err error) {
 	if c.DatabaseURL == "" {
 		return errors.New("HOLDFAST_DATABASE_URL is not set: serve and work need a database; `holdfast dev` starts one by itself")
 	}
@@ -104,7 +119,7 @@ func (c *cli) withProcess(ctx context.Context, providers providerFlags, act func
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	a, err := newApp(ctx, s, gateways, logger)
+	a, err := newApp(ctx, s, gateways, receivers.config(), logger)
 	if err != nil {
 		return err
 	}
@@ -115,7 +130,7 @@ func (c *cli) withProcess(ctx context.Context, providers providerFlags, act func
 // startWorkers begins background work. The workers outlive ctx until they are stopped, so that a
 // drain can finish jobs under way.
 func (a *app) startWorkers(ctx context.Context) (*jobs.Workers, error) {
-	workers, err := jobs.NewWorkers(ctx, a.store.db, a.inventory, a.bookings, jobs.Config{Logger: a.logger})
+	workers, err := jobs.NewWorkers(ctx, a.store.db, a.inventory, a.bookings, a.events, jobs.Config{Logger: a.logger})
 	if err != nil {
 		return nil, err
 	}
