@@ -131,7 +131,7 @@ func explain(err error) string {
 		return "the receiver did not answer in time"
 	case errors.As(err, &unknownAuthority), errors.As(err, &wrongHost), errors.As(err, &badCertificate), errors.As(err, &verification):
 		return "the certificate of the receiver cannot be verified"
-	case errors.As(err, &record):
+	case errors.As(err, &record), errors.Is(err, http.ErrSchemeMismatch):
 		return "the receiver does not speak TLS"
 	}
 	return "no connection to the receiver, or it was cut"
