@@ -147,8 +147,8 @@ func TestGoneOfAnEarlierAddressChangesNothing(t *testing.T) {
 	t.Parallel()
 	o, receiver := open(t), eventstest.NewReceiver(t)
 	endpoint := o.endpoint(o.Owner, receiver.URL)
-	receiver.Answer(func(w http.ResponseWriter, _ *http.Request) {
-		if _, err := o.events.UpdateEndpoint(t.Context(), o.Owner, endpoint.Endpoint.ID, events.EndpointChange{URL: inventorytest.Of(receiver.URL + "/new")}); err != nil {
+	receiver.Answer(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := o.events.UpdateEndpoint(r.Context(), o.Owner, endpoint.Endpoint.ID, events.EndpointChange{URL: inventorytest.Of(receiver.URL + "/new")}); err != nil {
 			t.Error(err)
 		}
 		w.WriteHeader(http.StatusGone)

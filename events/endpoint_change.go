@@ -194,7 +194,7 @@ func (s *Service) pingTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, co
 	}, nil); err != nil {
 		return Delivery{}, err
 	}
-	if _, err := s.openTx(ctx, tx, lane.Tenant, event, []EndpointID{lane.Endpoint}, now); err != nil {
+	if err := s.openTx(ctx, tx, lane.Tenant, event, []EndpointID{lane.Endpoint}, now); err != nil {
 		return Delivery{}, err
 	}
 	return deliveryOfEvent(ctx, queries, lane, event)

@@ -40,8 +40,8 @@ type Event struct {
 	OccurredAt time.Time
 }
 
-// Kinds of the public ids of what events are about. The packages that own these things are above
-// this one; a test of package bookings holds the prefixes against theirs.
+// Kinds of the public ids of what events are about. The packages that own these things do not stand
+// below this one; a test of package jobs holds what receivers are told against their ids.
 type (
 	bookingKind struct{}
 	refundKind  struct{}

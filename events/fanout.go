@@ -39,7 +39,7 @@ func (s *Service) FanOut(ctx context.Context, tenant tenants.TenantID, id EventI
 		if err != nil {
 			return 0, err
 		}
-		if _, err := s.openTx(ctx, tx, tenant, id, wanted, now); err != nil {
+		if err := s.openTx(ctx, tx, tenant, id, wanted, now); err != nil {
 			return 0, err
 		}
 		if err := queries.EventUpdateFannedOut(ctx, dbsqlc.EventUpdateFannedOutParams{TenantID: tenant.UUID, Region: string(id.Region), ID: id.UUID}); err != nil {
@@ -70,9 +70,9 @@ func audience(ctx context.Context, queries *dbsqlc.Queries, event Event) ([]Endp
 }
 
 // openTx makes the deliveries of an event that are not there yet, and their jobs.
-func (s *Service) openTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, event EventID, endpoints []EndpointID, now time.Time) (int, error) {
+func (s *Service) openTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, event EventID, endpoints []EndpointID, now time.Time) error {
 	if len(endpoints) == 0 {
-		return 0, nil
+		return nil
 	}
 	params := dbsqlc.DeliveriesInsertParams{TenantID: tenant.UUID, Region: string(event.Region), EventID: event.UUID, Now: now}
 	for _, endpoint := range endpoints {
@@ -81,16 +81,16 @@ func (s *Service) openTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID
 	}
 	made, err := dbsqlc.New(tx).DeliveriesInsert(ctx, params)
 	if err != nil {
-		return 0, fmt.Errorf("store the deliveries of the event %s: %w", event, err)
+		return fmt.Errorf("store the deliveries of the event %s: %w", event, err)
 	}
 	if len(made) == 0 {
-		return 0, nil
+		return nil
 	}
 	opened := make([]Lane, len(made))
 	for i, endpoint := range made {
 		opened[i] = Lane{Tenant: tenant, Region: event.Region, Endpoint: EndpointID{UUID: endpoint}}
 	}
-	return len(made), s.jobs.EnqueueDeliveriesTx(ctx, tx, opened...)
+	return s.jobs.EnqueueDeliveriesTx(ctx, tx, opened...)
 }
 
 // FanOutDue fans out events whose job was lost, at most limit, the oldest first, and says how many it

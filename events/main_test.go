@@ -46,15 +46,15 @@ type office struct {
 	queue  *queue
 }
 
-func open(t *testing.T, change ...func(*events.Config)) office {
+func open(t *testing.T) office {
 	t.Helper()
-	return openOn(t, inventorytest.New(t), change...)
+	return openOn(t, inventorytest.New(t))
 }
 
-func openOn(t *testing.T, tenant *inventorytest.Tenant, change ...func(*events.Config)) office {
+func openOn(t *testing.T, tenant *inventorytest.Tenant) office {
 	t.Helper()
 	o := office{Tenant: tenant, t: t, queue: &queue{}}
-	o.events = o.service(change...)
+	o.events = o.service()
 	return o
 }
 

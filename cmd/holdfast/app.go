@@ -165,7 +165,7 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 	if s.registry != nil {
 		eventsConfig.Metrics = s.registry
 	}
-	outbox, err := events.NewService(s.db, enforcer, sender, enqueuer, eventsConfig)
+	outbox, err := events.NewService(s.db, enforcer, sender, enqueuer, eventsConfig) //nolint:contextcheck // its gauges are read at no request of ours
 	if err != nil {
 		return nil, err
 	}
