@@ -19,8 +19,10 @@ func TestALaneHasItsWidth(t *testing.T) {
 	t.Parallel()
 	l, _ := lanesAt(2)
 	a, b := ids.NewGlobal[EndpointKind](), ids.NewGlobal[EndpointKind]()
-	if !l.enter(a) || !l.enter(a) || l.enter(a) {
-		t.Error("two at once, and no third")
+	for i, want := range []bool{true, true, false} {
+		if got := l.enter(a); got != want {
+			t.Errorf("place %d at an endpoint: %t", i, got)
+		}
 	}
 	if !l.enter(b) {
 		t.Error("another endpoint is in the way of nobody")
