@@ -143,28 +143,55 @@ func TestEventsAndDeliveriesWhoseJobsAreLostAreFound(t *testing.T) {
 	o.Eventually("both are sent again", func() bool { return o.delivered(t) == 2 && len(receiver.Messages()) == 4 })
 }
 
-// The sweep's jobs do not pile up behind a receiver that hangs.
-func TestJobsForADeadReceiverDoNotPileUp(t *testing.T) {
-	t.Parallel()
-	o, dead, living := open(t), eventstest.NewReceiver(t), eventstest.NewReceiver(t)
-	release := make(chan struct{})
-	dead.Answer(func(w http.ResponseWriter, _ *http.Request) {
-		<-release
+// hanging is a receiver that answers nobody until it is released. Release it before the workers are
+// stopped, which wait for what is under way.
+func hanging(t *testing.T) (receiver *eventstest.Receiver, release func()) {
+	t.Helper()
+	receiver = eventstest.NewReceiver(t)
+	held := make(chan struct{})
+	receiver.Answer(func(w http.ResponseWriter, _ *http.Request) {
+		<-held
 		w.WriteHeader(http.StatusBadGateway)
 	})
+	return receiver, func() { close(held) }
+}
+
+// swept waits until the sweep has run some more.
+func (o office) swept(t *testing.T) {
+	t.Helper()
+	before := o.count(t, "deliver_due", "completed")
+	o.Eventually("the sweep has run some more", func() bool { return o.count(t, "deliver_due", "completed") > before+10 })
+}
+
+func TestAHangingReceiverDoesNotKeepOthersFromTheirMessages(t *testing.T) {
+	t.Parallel()
+	o, living := open(t), eventstest.NewReceiver(t)
+	dead, release := hanging(t)
 	o.endpoint(t, o.Owner, dead.URL)
 	o.endpoint(t, o.Owner, living.URL)
 	o.work(t, delivering, func(c *jobs.Config) { c.DeliveryWorkers = 3 })
-	// Before the workers are stopped, which wait for what is under way.
-	t.Cleanup(func() { close(release) })
+	t.Cleanup(release)
 	for range 6 {
 		o.sell(t)
 	}
 	o.Eventually("the living receiver is told everything", func() bool { return len(living.Messages()) == 6 })
-	before := o.count(t, "deliver_due", "completed")
-	o.Eventually("the sweep has run some more", func() bool { return o.count(t, "deliver_due", "completed") > before+10 })
+}
+
+// While no worker is free the sweep finds the same deliveries again and again.
+func TestJobsOfTheSweepDoNotPileUp(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	dead, release := hanging(t)
+	o.endpoint(t, o.Owner, dead.URL)
+	o.work(t, delivering, func(c *jobs.Config) { c.DeliveryWorkers = 1 })
+	t.Cleanup(release)
+	o.sell(t)
+	o.Eventually("the one worker hangs", func() bool { return len(dead.Messages()) == 1 })
+	o.sell(t)
+	o.swept(t)
+	// The one that hangs, that of the second event, and that of the sweep.
 	if n := o.count(t, "deliver", "available", "running", "scheduled", "retryable", "pending"); n > 3 {
-		t.Errorf("%d jobs for one dead receiver", n)
+		t.Errorf("%d jobs for one receiver", n)
 	}
 }
 
