@@ -328,5 +328,5 @@ func (s *Service) moveTx(ctx context.Context, tx pgx.Tx, booking *Booking, chose
 		return fmt.Errorf("raise the version of booking %s: it is not %d", booking.ID, booking.Version)
 	}
 	booking.Version++
-	return s.emitTx(ctx, tx, booking.Tenant, booking.ID.Region, "booking", booking.ID.UUID, booking.Version, event, now)
+	return s.emitTx(ctx, tx, booking.Tenant, booking.ID.Region, booking.Channel, "booking", booking.ID.UUID, booking.Version, event, now)
 }

@@ -287,7 +287,7 @@ func (s *Service) confirmTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold,
 	if n != int64(len(hold.Lines)) {
 		return fmt.Errorf("store the booking's lines: %d of %d", n, len(hold.Lines))
 	}
-	return s.emitTx(ctx, tx, hold.Tenant, id.Region, "booking", id.UUID, 1, "booking.confirmed", now)
+	return s.emitTx(ctx, tx, hold.Tenant, id.Region, hold.Channel, "booking", id.UUID, 1, "booking.confirmed", now)
 }
 
 // referenceOf is the code that people read to each other: the last twelve characters of the id, in

@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/payments"
+	"github.com/holdfast/holdfast/tenants"
 )
 
 // Bounds of the tries of a refund that the provider fails.
@@ -44,7 +45,11 @@ func (s *Service) requestRefundTx(ctx context.Context, tx pgx.Tx, attempt paymen
 	if refund.Version > 1 || refund.State != payments.RefundRequested || !refund.RequestedAt.Equal(now) {
 		return nil // This action was requested before.
 	}
-	if err := s.emitTx(ctx, tx, attempt.Tenant, refund.ID.Region, "refund", refund.ID.UUID, 1, "refund.requested", now); err != nil {
+	channel, err := channelOf(ctx, tx, attempt)
+	if err != nil {
+		return err
+	}
+	if err := s.emitTx(ctx, tx, attempt.Tenant, refund.ID.Region, channel, "refund", refund.ID.UUID, 1, "refund.requested", now); err != nil {
 		return err
 	}
 	return s.jobs.EnqueueTx(ctx, tx, RefundJob{Refund: payments.Located[payments.RefundID]{Tenant: attempt.Tenant, ID: refund.ID}, After: due})
@@ -183,7 +188,11 @@ func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Loc
 	if outcome.State == payments.RefundStateFailed {
 		event = "refund.failed"
 	}
-	if err := s.emitTx(ctx, tx, refund.Tenant, refund.ID.Region, "refund", refund.ID.UUID, refund.Version+1, event, now); err != nil {
+	channel, err := channelOf(ctx, tx, attempt)
+	if err != nil {
+		return "", err
+	}
+	if err := s.emitTx(ctx, tx, refund.Tenant, refund.ID.Region, channel, "refund", refund.ID.UUID, refund.Version+1, event, now); err != nil {
 		return "", err
 	}
 	if outcome.State == payments.RefundStateFailed {
@@ -196,6 +205,11 @@ func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Loc
 		return payments.EventApplied, s.requestRefundTx(ctx, tx, attempt, action, refund.Reason, refund.Amount, now, due)
 	}
 	return payments.EventApplied, nil
+}
+
+// channelOf is the channel of the sale that an attempt paid for. A hold keeps it from its beginning.
+func channelOf(ctx context.Context, tx pgx.Tx, attempt payments.Attempt) (tenants.ChannelID, error) {
+	return inventory.ChannelOf(ctx, tx, attempt.Tenant, inventory.HoldID{Region: attempt.ID.Region, UUID: attempt.Hold})
 }
 
 // nextAction names the next try of a failed refund action: "orphan", "orphan#2", "orphan#3", …

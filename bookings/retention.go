@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast/holdfast/bookings/internal/dbsqlc"
+	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/ids"
 	"github.com/holdfast/holdfast/internal/request"
@@ -33,7 +34,8 @@ type Retention struct {
 	// enough that none of them is sent again. Those that a person has to look at stay. Default 90
 	// days.
 	ProviderEvents time.Duration
-	// Events is how long what happened to bookings can be read and replayed. Default 30 days.
+	// Events is how long what happened to bookings can be read and replayed, and how long a delivery
+	// that has ended is kept. Default 30 days.
 	Events time.Duration
 }
 
@@ -92,7 +94,8 @@ func (r Retention) Tables() []Retained {
 		{Table: "requests", age: r.Requests, delete: request.DeleteTx},
 		{Table: "guest_sessions", age: r.Sessions, delete: deleteSessionsTx},
 		{Table: "provider_events", age: r.ProviderEvents, delete: payments.DeleteEventsTx},
-		{Table: "outbox_events", age: r.Events, delete: deleteEventsTx},
+		{Table: "webhook_deliveries", age: r.Events, delete: events.DeleteDeliveriesTx},
+		{Table: "outbox_events", age: r.Events, delete: events.DeleteEventsTx},
 		{Table: "admin_sessions", installation: true, delete: func(ctx context.Context, tx pgx.Tx, _ uuid.UUID, _ ids.Region, before time.Time, limit int32) (int64, error) {
 			return tenants.DeleteAdminSessionsTx(ctx, tx, before, limit)
 		}},
@@ -162,16 +165,6 @@ func (s *Service) retentionPlaces(ctx context.Context, table Retained) ([]paymen
 		places = append(places, payments.Place{Region: region})
 	}
 	return places, nil
-}
-
-func deleteEventsTx(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region ids.Region, before time.Time, limit int32) (int64, error) {
-	n, err := dbsqlc.New(tx).EventsDelete(ctx, dbsqlc.EventsDeleteParams{
-		TenantID: tenant, Region: string(region), OccurredBefore: before, MaxRows: limit,
-	})
-	if err != nil {
-		return 0, fmt.Errorf("delete old events: %w", err)
-	}
-	return n, nil
 }
 
 func deleteSessionsTx(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region ids.Region, before time.Time, limit int32) (int64, error) {

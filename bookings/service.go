@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast/holdfast/bookings/internal/dbsqlc"
+	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/internal/ids"
@@ -291,12 +292,13 @@ func (s *Service) places(ctx context.Context) ([]payments.Place, error) {
 }
 
 // emitTx writes an event in the transaction of its change, and the job that tells others of it.
-func (s *Service) emitTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, region ids.Region, kind string, entity uuid.UUID, version int64, event string, now time.Time) error {
-	id := uuid.New()
-	if err := dbsqlc.New(tx).EventInsert(ctx, dbsqlc.EventInsertParams{
-		TenantID: tenant.UUID, Region: string(region), ID: id, EntityKind: kind, EntityID: entity, Version: version, Type: event, OccurredAt: now,
-	}); err != nil {
-		return fmt.Errorf("record event %s: %w", event, err)
+// channel is the one that made the sale.
+func (s *Service) emitTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, region ids.Region, channel tenants.ChannelID, kind string, entity uuid.UUID, version int64, event string, now time.Time) error {
+	id, err := events.EmitTx(ctx, tx, events.NewEvent{
+		Tenant: tenant, Region: region, Channel: channel, Kind: events.Kind(kind), Entity: entity, Version: version, Type: events.Type(event), OccurredAt: now,
+	})
+	if err != nil {
+		return err
 	}
-	return s.jobs.EnqueueTx(ctx, tx, EventJob{Tenant: tenant, Region: region, Event: id})
+	return s.jobs.EnqueueTx(ctx, tx, EventJob{Tenant: tenant, Region: region, Event: id.UUID})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/graph/generated"
 	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/internal/ids"
@@ -87,8 +88,12 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 		return node(r.Hold(ctx, id))
 	case bookings.BookingKind{}.Prefix():
 		return node(r.Booking(ctx, id))
+	case events.EventKind{}.Prefix():
+		return node(r.changeEvent(ctx, id))
+	case events.EndpointKind{}.Prefix():
+		return node(r.WebhookEndpoint(ctx, id))
 	}
-	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, event, show, chart, room type, hold or booking, got %.48q", id)
+	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, event, show, chart, room type, hold, booking, change event or webhook endpoint, got %.48q", id)
 }
 
 // node passes an entity on as a Node. A nil pointer must not become a Node that is not nil.

@@ -2,10 +2,12 @@ package graph
 
 import (
 	"context"
+	"time"
 
 	"cloud.google.com/go/civil"
 
 	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/internal/ids"
 	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/inventory"
@@ -100,6 +102,23 @@ type Bookings interface {
 	Audit(ctx context.Context, tenant *tenants.TenantID) (bookings.AuditReport, error)
 }
 
+// Events is what the API asks of package events; an events.Service is one.
+type Events interface {
+	CreateEndpoint(ctx context.Context, actor tenants.Actor, requestKey string, input events.NewEndpoint) (events.EndpointSecret, error)
+	UpdateEndpoint(ctx context.Context, actor tenants.Actor, id events.EndpointID, change events.EndpointChange) (events.Endpoint, error)
+	RotateSecret(ctx context.Context, actor tenants.Actor, requestKey string, id events.EndpointID) (events.EndpointSecret, error)
+	DeleteEndpoint(ctx context.Context, actor tenants.Actor, id events.EndpointID) error
+	Ping(ctx context.Context, actor tenants.Actor, requestKey string, id events.EndpointID) (events.Delivery, error)
+	Replay(ctx context.Context, actor tenants.Actor, requestKey string, id events.EndpointID, wanted []events.EventID) (events.Replayed, error)
+	ReplayBetween(ctx context.Context, actor tenants.Actor, requestKey string, id events.EndpointID, region ids.Region, from, to time.Time) (events.Replayed, error)
+
+	Event(ctx context.Context, actor tenants.Actor, id events.EventID) (events.Event, error)
+	Events(ctx context.Context, actor tenants.Actor, region ids.Region, after events.EventCursor, limit int) ([]events.Event, bool, error)
+	Endpoint(ctx context.Context, actor tenants.Actor, id events.EndpointID) (events.Endpoint, error)
+	Endpoints(ctx context.Context, actor tenants.Actor, after events.EndpointID, limit int) ([]events.Endpoint, bool, error)
+	Deliveries(ctx context.Context, actor tenants.Actor, endpoint events.EndpointID, region ids.Region, state events.DeliveryState, after *events.DeliveryCursor, limit int) ([]events.Delivery, bool, error)
+}
+
 // Authorizer decides who may run the audit, which package bookings runs for whoever asks it; a
 // policies.Enforcer is one.
 type Authorizer interface {
@@ -111,6 +130,7 @@ type Resolver struct {
 	tenants    Tenants
 	inventory  Inventory
 	bookings   Bookings
+	events     Events
 	authorizer Authorizer
 	halls      *hallCache
 }

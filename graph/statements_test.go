@@ -53,6 +53,27 @@ func TestStatementsDoNotGrowWithThePage(t *testing.T) {
 			t.Errorf("%s: %d statements for a page of 2, %d for 20, at most %d are expected", c.name, few, many, c.most)
 		}
 	}
+	for range 5 {
+		h.buy(h.partner)
+	}
+	endpoint := h.endpoint(h.admin, vars{}).Endpoint.ID
+	var replayed struct{ ReplayEventsBetween struct{ Events int } }
+	h.admin.get(`mutation($input: ReplayEventsBetweenInput!) { replayEventsBetween(input: $input) { events } }`, vars{"input": vars{
+		"requestKey": key(), "endpoint": endpoint, "region": "eu", "from": time.Now().Add(-time.Hour).Format(time.RFC3339), "to": time.Now().Add(time.Hour).Format(time.RFC3339),
+	}}, &replayed)
+	admin := s.client(h.admin.key)
+	for _, c := range []struct {
+		name, query string
+		most        int64
+	}{
+		{"events", `query($first: Int!, $id: ID!) { events(region: "eu", first: $first) { nodes { id type subjectId } } webhookEndpoint(id: $id) { id } }`, 4},
+		{"deliveries", `query($first: Int!, $id: ID!) { webhookDeliveries(endpoint: $id, region: "eu", first: $first) { nodes { state event { id type } } } }`, 3},
+	} {
+		few, many := statements(admin, c.query, vars{"first": 1, "id": endpoint}), statements(admin, c.query, vars{"first": 5, "id": endpoint})
+		if few != many || many > c.most || many == 0 || replayed.ReplayEventsBetween.Events != 5 {
+			t.Errorf("%s: %d statements for a page of 1, %d for 5 of %d, at most %d are expected", c.name, few, many, replayed.ReplayEventsBetween.Events, c.most)
+		}
+	}
 	const lines = `query($id: ID!) { hold(id: $id) { lines { unit { show { name } seat { label } pool { name } property { name } roomType { name } } } } }`
 	buyer := page.as(guest.session)
 	if n := statements(buyer, lines, vars{"id": hold.ID}); n > 10 {

@@ -32,6 +32,7 @@ func idKinds() map[string]string {
 		"show": "show", "seats": "seat", "pool": "pool", "roomType": "room", "venue": "venue", "event": "event", "chart": "chart",
 		"presaleCode": "presale",
 		"property":    "prop", "priceLevel": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
+		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
 		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
 		"Query.booking": "book", "Query.tenant": "tenant",
 	}
@@ -152,6 +153,8 @@ func scalarValue(name, typ string) any {
 		return "EUR"
 	case name == "codes":
 		return "FRIENDS-2030"
+	case name == "url":
+		return "https://example.com/hooks"
 	case name == "token":
 		return "tok_approve"
 	case name == "priceLevel" || name == "name":
@@ -209,6 +212,7 @@ func (h *house) ids() (own map[string]string, guest client) {
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
 		"presale": h.presaleCode(),
 		"refund":  refund,
+		"evt":     h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
 	}, guest
 }
 
@@ -223,7 +227,7 @@ func TestForeignIDsAreAnsweredLikeRandomOnes(t *testing.T) {
 	for _, p := range places(t) {
 		kinds := []string{p.kind}
 		if p.field.Name == "node" {
-			kinds = []string{"tenant", "prop", "venue", "chan", "key", "event", "show", "chart", "room", "hold", "book"}
+			kinds = []string{"tenant", "prop", "venue", "chan", "key", "event", "show", "chart", "room", "hold", "book", "evt", "endpoint"}
 		}
 		for _, kind := range kinds {
 			for who, as := range map[string]client{"admin": h.admin, "partner": h.partner, "page": h.page, "guest": guest} {

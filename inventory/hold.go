@@ -193,6 +193,18 @@ func GetHold(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, id Hol
 	return withLines(ctx, q, holdOf(tenant, id.Region, row))
 }
 
+// ChannelOf is the channel through which a hold was placed, which never changes.
+func ChannelOf(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, id HoldID) (tenants.ChannelID, error) {
+	channel, err := dbsqlc.New(q).HoldChannel(ctx, dbsqlc.HoldChannelParams{TenantID: tenant.UUID, Region: string(id.Region), ID: id.UUID})
+	if db.IsNoRows(err) {
+		return tenants.ChannelID{}, fault.NotFound("hold")
+	}
+	if err != nil {
+		return tenants.ChannelID{}, fmt.Errorf("read the channel of hold %s: %w", id, err)
+	}
+	return tenants.ChannelID{UUID: channel}, nil
+}
+
 // Now is the database's clock. Read it after the locks that a decision waits for.
 func Now(ctx context.Context, q dbsqlc.DBTX) (time.Time, error) {
 	now, err := dbsqlc.New(q).Now(ctx)

@@ -18,6 +18,7 @@ import (
 	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/jobs/rivercrdb"
@@ -25,11 +26,12 @@ import (
 
 // Config tunes the workers of one process.
 type Config struct {
-	// PaymentWorkers, SweepWorkers and EventWorkers are how many jobs of each queue run at once.
-	// Defaults 16, 2 and 8.
-	PaymentWorkers int
-	SweepWorkers   int
-	EventWorkers   int
+	// PaymentWorkers, SweepWorkers, EventWorkers and DeliveryWorkers are how many jobs of each queue run
+	// at once. Defaults 16, 4, 8 and 32.
+	PaymentWorkers  int
+	SweepWorkers    int
+	EventWorkers    int
+	DeliveryWorkers int
 	// Queues are those that this process works, some of Queues(). Default: all.
 	Queues []string
 	// SweepInterval is how often due holds are swept. Default 1 second.
@@ -37,6 +39,9 @@ type Config struct {
 	// ReconcileInterval is how often open payments are looked after. Default 2 seconds; each
 	// attempt has its own growing wait.
 	ReconcileInterval time.Duration
+	// DeliverInterval is how often deliveries that are due, and events without deliveries, are looked
+	// for. Default 5 seconds; each delivery has its own growing wait.
+	DeliverInterval time.Duration
 	// AuditInterval is how often the invariants are checked. 0, the default, is never.
 	AuditInterval time.Duration
 	// RetentionInterval is how often rows that are old enough are deleted, see Retention. 0, the
@@ -57,6 +62,8 @@ type Config struct {
 const (
 	sweepLimit     = 2000
 	reconcileLimit = 500
+	fanOutLimit    = 200
+	lanesLimit     = 500
 	jobTimeout     = 30 * time.Second
 	rescueMargin   = 10 * time.Second
 	maxWorkers     = 1000
@@ -69,13 +76,17 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	defaultTo(&c.PaymentWorkers, 16)
-	defaultTo(&c.SweepWorkers, 2)
+	defaultTo(&c.SweepWorkers, 4)
 	defaultTo(&c.EventWorkers, 8)
+	defaultTo(&c.DeliveryWorkers, 32)
 	if c.SweepInterval == 0 {
 		c.SweepInterval = time.Second
 	}
 	if c.ReconcileInterval == 0 {
 		c.ReconcileInterval = 2 * time.Second
+	}
+	if c.DeliverInterval == 0 {
+		c.DeliverInterval = 5 * time.Second
 	}
 	if len(c.Queues) == 0 {
 		c.Queues = Queues()
@@ -94,12 +105,14 @@ func (c Config) withDefaults() Config {
 
 // Validate names the setting that is out of bounds.
 func (c Config) Validate() error {
-	for name, n := range map[string]int{"PaymentWorkers": c.PaymentWorkers, "SweepWorkers": c.SweepWorkers, "EventWorkers": c.EventWorkers} {
+	for name, n := range map[string]int{
+		"PaymentWorkers": c.PaymentWorkers, "SweepWorkers": c.SweepWorkers, "EventWorkers": c.EventWorkers, "DeliveryWorkers": c.DeliveryWorkers,
+	} {
 		if n < 0 || n > maxWorkers {
 			return fmt.Errorf("jobs: %s: expected 1 to %d", name, maxWorkers)
 		}
 	}
-	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.AuditInterval < 0 || c.RetentionInterval < 0 || c.DrainTimeout < 0 {
+	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.DeliverInterval < 0 || c.AuditInterval < 0 || c.RetentionInterval < 0 || c.DrainTimeout < 0 {
 		return errors.New("jobs: the intervals must not be negative")
 	}
 	for i, name := range c.Queues {
@@ -122,6 +135,7 @@ func (c Config) queueConfigs() map[string]river.QueueConfig {
 		queuePayments:    {MaxWorkers: c.PaymentWorkers},
 		queueSweeps:      {MaxWorkers: c.SweepWorkers},
 		queueEvents:      {MaxWorkers: c.EventWorkers},
+		queueDeliveries:  {MaxWorkers: c.DeliveryWorkers},
 		queueAudits:      {MaxWorkers: 1},
 		queueMaintenance: {MaxWorkers: 1},
 	}
@@ -186,6 +200,23 @@ func (e *Enqueuer) EnqueueTx(ctx context.Context, tx pgx.Tx, jobs ...bookings.Jo
 	return nil
 }
 
+var (
+	_ bookings.Enqueuer = (*Enqueuer)(nil)
+	_ events.Enqueuer   = (*Enqueuer)(nil)
+)
+
+// EnqueueDeliveriesTx inserts a job for each lane, which exist exactly if the transaction commits.
+func (e *Enqueuer) EnqueueDeliveriesTx(ctx context.Context, tx pgx.Tx, lanes ...events.Lane) error {
+	params := make([]river.InsertManyParams, len(lanes))
+	for i, lane := range lanes {
+		params[i] = deliverParams(lane, false)
+	}
+	if _, err := e.client.InsertManyTx(ctx, tx, params); err != nil {
+		return fmt.Errorf("enqueue deliveries: %w", err)
+	}
+	return nil
+}
+
 // Inventory is what the sweeper needs.
 type Inventory interface {
 	ExpireDue(ctx context.Context, limit int) (int, error)
@@ -199,7 +230,7 @@ type Workers struct {
 }
 
 // NewWorkers registers every worker and the periodic jobs.
-func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.Service, config Config) (*Workers, error) {
+func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.Service, outbox *events.Service, config Config) (*Workers, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
@@ -215,7 +246,9 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &chargeWorker{sales: sales})
 	river.AddWorker(workers, &refundWorker{sales: sales})
-	river.AddWorker(workers, &eventWorker{logger: config.Logger})
+	river.AddWorker(workers, &eventWorker{outbox: outbox})
+	river.AddWorker(workers, &deliverWorker{outbox: outbox})
+	river.AddWorker(workers, &deliverDueWorker{outbox: outbox})
 	river.AddWorker(workers, &expireWorker{stock: stock})
 	river.AddWorker(workers, &reconcileWorker{sales: sales})
 	river.AddWorker(workers, &auditWorker{sales: sales, metrics: measures, logger: config.Logger})

@@ -84,10 +84,6 @@ UPDATE bookings
 SET state = @state, version = version + 1
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND version = @version;
 
--- name: EventInsert :exec
-INSERT INTO outbox_events (tenant_id, region, id, entity_kind, entity_id, version, type, occurred_at)
-VALUES (@tenant_id, @region, @id, @entity_kind, @entity_id, @version, @type, @occurred_at);
-
 -- name: TenantPayments :one
 SELECT payment_provider, payment_account
 FROM tenants

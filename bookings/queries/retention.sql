@@ -8,16 +8,6 @@ UNION
 SELECT tenant_id, region FROM venues
 ORDER BY tenant_id, region;
 
--- name: EventsDelete :execrows
--- Events that happened long ago; outbox_events_by_time finds them.
-DELETE FROM outbox_events
-WHERE tenant_id = @tenant_id::uuid AND region = @region::text AND id IN (
-    SELECT e.id
-    FROM outbox_events AS e
-    WHERE e.tenant_id = @tenant_id::uuid AND e.region = @region::text AND e.occurred_at < @occurred_before::timestamptz
-    ORDER BY e.occurred_at
-    LIMIT @max_rows);
-
 -- name: SessionsDelete :execrows
 -- Sessions that expired, but for those of a guest who still holds something.
 DELETE FROM guest_sessions

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/internal/dbtest"
 	"github.com/holdfast/holdfast/tenants"
 )
@@ -34,7 +35,7 @@ func newAdminSite(t *testing.T) adminSite {
 	if err := s.migrate(ctx, discard()); err != nil {
 		t.Fatal(err)
 	}
-	a, err := newApp(ctx, s, nil, discard())
+	a, err := newApp(ctx, s, nil, webhooks.Config{}, discard())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,6 +16,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/events"
+	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/embedded"
 	"github.com/holdfast/holdfast/internal/ids"
@@ -126,11 +128,13 @@ type app struct {
 	tenants   *tenants.Service
 	inventory *inventory.Service
 	bookings  *bookings.Service
+	events    *events.Service
+	webhooks  *webhooks.Sender
 }
 
 // newApp wires the services. gateways are the payment providers that this process can reach;
-// offline is always among them. Tenants may use only the regions that are named; none are all.
-func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway, logger *slog.Logger, named ...ids.Region) (*app, error) {
+// offline is always among them. receivers says to whom webhooks may go. Tenants may use only the regions that are named; none are all.
+func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway, receivers webhooks.Config, logger *slog.Logger, named ...ids.Region) (*app, error) {
 	if err := schema.RequireVersion(ctx, s.db); err != nil {
 		return nil, err
 	}
@@ -154,8 +158,20 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 	if err := tenantsConfig.Validate(); err != nil {
 		return nil, fmt.Errorf("tenants: %w", err)
 	}
+	sender, err := webhooks.New(receivers)
+	if err != nil {
+		return nil, err
+	}
+	eventsConfig := events.Config{Logger: logger}
+	if s.registry != nil {
+		eventsConfig.Metrics = s.registry
+	}
+	outbox, err := events.NewService(s.db, enforcer, sender, enqueuer, eventsConfig) //nolint:contextcheck // its gauges are read at no request of ours
+	if err != nil {
+		return nil, err
+	}
 	return &app{
-		store: s, logger: logger, policy: enforcer,
+		store: s, logger: logger, policy: enforcer, events: outbox, webhooks: sender,
 		tenants:   tenants.NewService(s.db, enforcer, tenantsConfig),
 		inventory: inventory.NewService(s.db, enforcer),
 		bookings:  bookings.NewService(s.db, enforcer, all, enqueuer, bookingsConfig),
@@ -168,6 +184,7 @@ const offlineProvider = "offline"
 func (a *app) close() {
 	a.bookings.Close()
 	a.tenants.Close()
+	a.webhooks.Close()
 }
 
 // withApp opens the configured store with its services for one command. A data directory must have
@@ -190,7 +207,7 @@ func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app)
 			return err
 		}
 	}
-	a, err := newApp(ctx, s, nil, logger)
+	a, err := newApp(ctx, s, nil, webhooks.Config{}, logger)
 	if err != nil {
 		return err
 	}

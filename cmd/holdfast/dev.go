@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/graph/explorer"
 	"github.com/holdfast/holdfast/payments"
 	"github.com/holdfast/holdfast/payments/sandbox"
@@ -97,7 +98,7 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeSandbox(ctx, provider)) }()
-	a, err := newApp(ctx, s, gateways, logger)
+	a, err := newApp(ctx, s, gateways, webhooks.Config{AllowHTTP: true, AllowPrivate: true}, logger)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/dbtest"
 	"github.com/holdfast/holdfast/jobs"
@@ -60,7 +61,7 @@ func newEmptyApp(t testing.TB) *app {
 
 func appOn(t testing.TB, d *db.DB) *app {
 	t.Helper()
-	a, err := newApp(t.Context(), &store{db: d}, nil, discard())
+	a, err := newApp(t.Context(), &store{db: d}, nil, webhooks.Config{}, discard())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/graph/explorer"
 	"github.com/holdfast/holdfast/jobs"
 	"github.com/holdfast/holdfast/payments"
@@ -55,10 +56,22 @@ func (p providerFlags) gateways() (map[string]payments.Gateway, error) {
 	return all, nil
 }
 
+// receiverFlags say to whom webhooks may go.
+type receiverFlags struct {
+	WebhookHTTP    bool          `name:"webhook-http" env:"HOLDFAST_WEBHOOK_HTTP" help:"Let webhook endpoints have http URLs. For development."`
+	WebhookPrivate bool          `name:"webhook-private" env:"HOLDFAST_WEBHOOK_PRIVATE" help:"Let webhook endpoints be at loopback, private and link-local addresses. For development: a tenant could call what only this process can reach."`
+	WebhookTimeout time.Duration `name:"webhook-timeout" env:"HOLDFAST_WEBHOOK_TIMEOUT" default:"10s" help:"How long a receiver of webhooks has to answer, at most 15s."`
+}
+
+func (f receiverFlags) config() webhooks.Config {
+	return webhooks.Config{AllowHTTP: f.WebhookHTTP, AllowPrivate: f.WebhookPrivate, Timeout: f.WebhookTimeout}
+}
+
 type serveCommand struct {
 	providerFlags
 	regionMapFlag
 	workFlags
+	receiverFlags
 	Listen        string `env:"HOLDFAST_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
 	Introspection bool   `env:"HOLDFAST_INTROSPECTION" help:"Let clients read the schema through introspection."`
 	Explorer      bool   `env:"HOLDFAST_EXPLORER" help:"Serve the GraphQL explorer at /explorer/ (needs introspection)."`
@@ -71,7 +84,7 @@ func (c *serveCommand) Run(ctx context.Context, root *cli) error {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	return root.withProcess(ctx, c.providerFlags, c.regionMapFlag, func(ctx context.Context, a *app) error {
+	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, func(ctx context.Context, a *app) error {
 		options := httpOptions{introspection: c.Introspection}
 		if c.Explorer {
 			options.explorer = &explorer.Config{}
@@ -109,6 +122,7 @@ func (c *serveCommand) Run(ctx context.Context, root *cli) error {
 
 type workCommand struct {
 	providerFlags
+	receiverFlags
 	regionMapFlag
 	workFlags
 	Listen string `env:"HOLDFAST_LISTEN" default:"127.0.0.1:8081" help:"Address of /healthz, /readyz and /metrics. There is no API."`
@@ -120,7 +134,7 @@ func (c *workCommand) Run(ctx context.Context, root *cli) error {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	return root.withProcess(ctx, c.providerFlags, c.regionMapFlag, func(ctx context.Context, a *app) error {
+	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, func(ctx context.Context, a *app) error {
 		listener, err := bind(ctx, c.Listen)
 		if err != nil {
 			return err
@@ -141,7 +155,7 @@ func (c *workCommand) Run(ctx context.Context, root *cli) error {
 }
 
 // withProcess opens the configured database for a long-running process.
-func (c *cli) withProcess(ctx context.Context, providers providerFlags, placed regionMapFlag, act func(ctx context.Context, a *app) error) (err error) {
+func (c *cli) withProcess(ctx context.Context, providers providerFlags, receivers receiverFlags, placed regionMapFlag, act func(ctx context.Context, a *app) error) (err error) {
 	if c.DatabaseURL == "" {
 		return errors.New("HOLDFAST_DATABASE_URL is not set: serve and work need a database; `holdfast dev` starts one by itself")
 	}
@@ -159,7 +173,7 @@ func (c *cli) withProcess(ctx context.Context, providers providerFlags, placed r
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	a, err := newApp(ctx, s, gateways, logger, named...)
+	a, err := newApp(ctx, s, gateways, receivers.config(), logger, named...)
 	if err != nil {
 		return err
 	}
@@ -178,7 +192,7 @@ func (a *app) startWorkers(ctx context.Context, flags workFlags) (*jobs.Workers,
 	if a.store.registry != nil {
 		config.Metrics = a.store.registry
 	}
-	workers, err := jobs.NewWorkers(ctx, a.store.db, a.inventory, a.bookings, config)
+	workers, err := jobs.NewWorkers(ctx, a.store.db, a.inventory, a.bookings, a.events, config)
 	if err != nil {
 		return nil, err
 	}

@@ -15,10 +15,11 @@ import (
 // workFlags say what background work a process does, if it does any. Whoever leads the workers
 // starts the periodic jobs, so the intervals should be the same in all of them.
 type workFlags struct {
-	Queues             []string      `env:"HOLDFAST_QUEUES" placeholder:"QUEUE,…" help:"The queues to work, some of payments, sweeps, events, audits and maintenance; all by default. Each queue needs a process that works it."`
+	Queues             []string      `env:"HOLDFAST_QUEUES" placeholder:"QUEUE,…" help:"The queues to work, some of payments, sweeps, events, deliveries, audits and maintenance; all by default. Each queue needs a process that works it."`
 	PaymentWorkers     int           `env:"HOLDFAST_PAYMENT_WORKERS" default:"16" help:"How many jobs of the queue payments run at once in this process."`
-	SweepWorkers       int           `env:"HOLDFAST_SWEEP_WORKERS" default:"2" help:"The same of the queue sweeps."`
+	SweepWorkers       int           `env:"HOLDFAST_SWEEP_WORKERS" default:"4" help:"The same of the queue sweeps."`
 	EventWorkers       int           `env:"HOLDFAST_EVENT_WORKERS" default:"8" help:"The same of the queue events."`
+	DeliveryWorkers    int           `env:"HOLDFAST_DELIVERY_WORKERS" default:"32" help:"The same of the queue deliveries."`
 	AuditInterval      time.Duration `env:"HOLDFAST_AUDIT_INTERVAL" default:"15m" help:"How often the invariants are checked; 0 is never."`
 	RetentionInterval  time.Duration `env:"HOLDFAST_RETENTION_INTERVAL" default:"1h" help:"How often old rows are deleted; 0 is never."`
 	KeepRequests       time.Duration `env:"HOLDFAST_KEEP_REQUESTS" default:"72h" help:"For how long a request key answers again; at least 24h."`
@@ -29,7 +30,7 @@ type workFlags struct {
 
 func (f workFlags) config() jobs.Config {
 	return jobs.Config{
-		Queues: f.Queues, PaymentWorkers: f.PaymentWorkers, SweepWorkers: f.SweepWorkers, EventWorkers: f.EventWorkers,
+		Queues: f.Queues, PaymentWorkers: f.PaymentWorkers, SweepWorkers: f.SweepWorkers, EventWorkers: f.EventWorkers, DeliveryWorkers: f.DeliveryWorkers,
 		AuditInterval: f.AuditInterval, RetentionInterval: f.RetentionInterval,
 		Retention: bookings.Retention{
 			Requests: f.KeepRequests, Sessions: f.KeepSessions, ProviderEvents: f.KeepProviderEvents, Events: f.KeepEvents,

@@ -441,6 +441,45 @@ type Category struct {
 	Color *string `json:"color"`
 }
 
+// Something that happened to a booking or a refund. Event, without more, is a production on a stage.
+type ChangeEvent struct {
+	// The public id. Webhooks carry it as webhook-id, the same in each try and in each replay.
+	ID string `json:"id"`
+	// What happened.
+	Type ChangeEventType `json:"type"`
+	// The public id of the booking or refund, or of the webhook endpoint that is tested.
+	SubjectID string `json:"subjectId"`
+	// The subject's version after the change. Of two events about one subject the one with the higher
+	// version is the later, in whichever order they arrive.
+	Version int64 `json:"version"`
+	// Where it happened, such as "eu".
+	Region string `json:"region"`
+	// The channel that made the sale; null for none.
+	ChannelID *string `json:"channelId"`
+	// When it happened.
+	OccurredAt time.Time `json:"occurredAt"`
+}
+
+func (ChangeEvent) IsNode() {}
+
+// A page of events.
+type ChangeEventConnection struct {
+	// The events with their cursors.
+	Edges []ChangeEventEdge `json:"edges"`
+	// The events alone.
+	Nodes []ChangeEvent `json:"nodes"`
+	// Whether and where the list goes on. While there is nothing new, endCursor is the one that was given.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// An event in a page.
+type ChangeEventEdge struct {
+	// Where the event stands in the list.
+	Cursor string `json:"cursor"`
+	// The event.
+	Node ChangeEvent `json:"node"`
+}
+
 // What to set of a presale code; null leaves a value as it is.
 type ChangePresaleCodeInput struct {
 	// The request's own key, 1 to 255 characters.
@@ -722,6 +761,27 @@ type CreateTenantInput struct {
 	PaymentAccount *string `json:"paymentAccount"`
 }
 
+// A webhook endpoint to be.
+type CreateWebhookEndpointInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// Where the messages are posted: an https URL of up to 2000 characters, at a public address.
+	URL string `json:"url"`
+	// What it is, for people, up to 200 characters.
+	Description *string `json:"description"`
+	// What it is told of; without any it is told of everything, also of types that are added later.
+	Types []ChangeEventType `json:"types"`
+	// The channel whose sales it is told of. A partner key's is always its own; an admin key leaves it out
+	// for all channels.
+	Channel *string `json:"channel"`
+}
+
+// A webhook endpoint to be ended.
+type DeleteWebhookEndpointInput struct {
+	// The endpoint.
+	Endpoint string `json:"endpoint"`
+}
+
 // A production.
 type Event struct {
 	// The public id.
@@ -732,6 +792,16 @@ type Event struct {
 }
 
 func (Event) IsNode() {}
+
+// What a replay opened again.
+type EventsReplayed struct {
+	// The endpoint that they are sent to.
+	Endpoint WebhookEndpoint `json:"endpoint"`
+	// How many events are sent.
+	Events int64 `json:"events"`
+	// Where the next replay of the same time begins; null when all of it was opened.
+	ContinueFrom *time.Time `json:"continueFrom"`
+}
 
 // Which hold to extend.
 type ExtendHoldInput struct {
@@ -1312,6 +1382,30 @@ type RemoveCancellationPolicyInput struct {
 	Property *string `json:"property"`
 }
 
+// Which time is sent to which webhook endpoint: at most 1000 events of at most 31 days.
+type ReplayEventsBetweenInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The endpoint. It has to be enabled.
+	Endpoint string `json:"endpoint"`
+	// Which region, such as "eu".
+	Region string `json:"region"`
+	// Events at or after this moment.
+	From time.Time `json:"from"`
+	// Events before this moment.
+	To time.Time `json:"to"`
+}
+
+// Which events are sent to which webhook endpoint.
+type ReplayEventsInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The endpoint. It has to be enabled.
+	Endpoint string `json:"endpoint"`
+	// The events, 1 to 100 of one region.
+	Events []string `json:"events"`
+}
+
 // A refund to be tried again.
 type RetryRefundInput struct {
 	// The request's own key, 1 to 255 characters.
@@ -1688,6 +1782,20 @@ type Unit struct {
 	Source inventory.HoldLine `json:"-"`
 }
 
+// What a webhook endpoint shall be. What is left out stays as it is.
+type UpdateWebhookEndpointInput struct {
+	// The endpoint.
+	Endpoint string `json:"endpoint"`
+	// Where the messages are posted from now on.
+	URL *string `json:"url"`
+	// What it is, for people, up to 200 characters.
+	Description *string `json:"description"`
+	// What it is told of from now on; an empty list means everything.
+	Types []ChangeEventType `json:"types"`
+	// Whether it is told of anything.
+	Enabled *bool `json:"enabled"`
+}
+
 // A hall, arena or theatre.
 type Venue struct {
 	// The public id.
@@ -1745,6 +1853,120 @@ type Viewer struct {
 	ChannelSuspended bool `json:"channelSuspended"`
 	// The guest session that was presented, if any.
 	SessionID *string `json:"sessionId"`
+}
+
+// One event for one webhook endpoint.
+type WebhookDelivery struct {
+	// The public id. Receivers never see it: they know a delivery by its event.
+	ID string `json:"id"`
+	// The endpoint.
+	EndpointID string `json:"endpointId"`
+	// The event.
+	Event ChangeEvent `json:"event"`
+	// Where it stands.
+	State WebhookDeliveryState `json:"state"`
+	// How often it was tried since it was opened.
+	Attempts int64 `json:"attempts"`
+	// When it was made, or replayed last. It is tried for three days from then.
+	OpenedAt time.Time `json:"openedAt"`
+	// When it is tried next; null once it has ended.
+	NextAttemptAt *time.Time `json:"nextAttemptAt"`
+	// When it was tried last; null before.
+	LastAttemptAt *time.Time `json:"lastAttemptAt"`
+	// The HTTP status that the receiver gave last; null for none.
+	LastStatus *int64 `json:"lastStatus"`
+	// Why the last try failed; null when it did not.
+	LastError *string `json:"lastError"`
+	// When it ended; null before.
+	SettledAt *time.Time `json:"settledAt"`
+}
+
+// A page of deliveries.
+type WebhookDeliveryConnection struct {
+	// The deliveries with their cursors.
+	Edges []WebhookDeliveryEdge `json:"edges"`
+	// The deliveries alone.
+	Nodes []WebhookDelivery `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A delivery in a page.
+type WebhookDeliveryEdge struct {
+	// Where the delivery stands in the list.
+	Cursor string `json:"cursor"`
+	// The delivery.
+	Node WebhookDelivery `json:"node"`
+}
+
+// An address that is told of events.
+type WebhookEndpoint struct {
+	// The public id.
+	ID string `json:"id"`
+	// Where the messages are posted.
+	URL string `json:"url"`
+	// What it is, for people.
+	Description *string `json:"description"`
+	// What it is told of; an empty list means everything.
+	Types []ChangeEventType `json:"types"`
+	// The channel whose sales it is told of; null for those of all channels.
+	ChannelID *string `json:"channelId"`
+	// Whether it is told of anything.
+	State WebhookEndpointState `json:"state"`
+	// Why it is disabled; null while it is not.
+	DisabledReason *WebhookDisabledReason `json:"disabledReason"`
+	// Since when it is disabled; null while it is not. What happened since can be replayed.
+	DisabledAt *time.Time `json:"disabledAt"`
+	// Until when messages carry a signature by the secret before the last rotation, too; null when they do
+	// not.
+	RotatedUntil *time.Time `json:"rotatedUntil"`
+	// Grows by one with each change and each test.
+	Version int64 `json:"version"`
+	// When it was registered. It is not told of what happened before.
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+func (WebhookEndpoint) IsNode() {}
+
+// A page of webhook endpoints.
+type WebhookEndpointConnection struct {
+	// The endpoints with their cursors.
+	Edges []WebhookEndpointEdge `json:"edges"`
+	// The endpoints alone.
+	Nodes []WebhookEndpoint `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A webhook endpoint that was ended.
+type WebhookEndpointDeleted struct {
+	// The id that it had.
+	EndpointID string `json:"endpointId"`
+}
+
+// A webhook endpoint in a page.
+type WebhookEndpointEdge struct {
+	// Where the endpoint stands in the list.
+	Cursor string `json:"cursor"`
+	// The endpoint.
+	Node WebhookEndpoint `json:"node"`
+}
+
+// A webhook endpoint to do something with.
+type WebhookEndpointInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The endpoint.
+	Endpoint string `json:"endpoint"`
+}
+
+// A webhook endpoint with a secret that was made for it.
+type WebhookEndpointSecret struct {
+	// The endpoint.
+	Endpoint WebhookEndpoint `json:"endpoint"`
+	// The secret that verifies its messages, such as "whsec_…". Null when this answers a repeated request:
+	// it is shown only once.
+	Secret *string `json:"secret"`
 }
 
 // A part of the hall that people know by name.
@@ -2004,6 +2226,80 @@ func (e *CancellationFeeKind) UnmarshalJSON(b []byte) error {
 }
 
 func (e CancellationFeeKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What may happen. In webhooks the types are written like "booking.no_show". Types are added, never
+// renamed.
+type ChangeEventType string
+
+const (
+	// A hold was paid for and became a booking.
+	ChangeEventTypeBookingConfirmed ChangeEventType = "BOOKING_CONFIRMED"
+	// Lines of a booking were cancelled; their units are for sale again.
+	ChangeEventTypeBookingCancelled ChangeEventType = "BOOKING_CANCELLED"
+	// The guests of lines of a booking did not come.
+	ChangeEventTypeBookingNoShow ChangeEventType = "BOOKING_NO_SHOW"
+	// Money is to be given back.
+	ChangeEventTypeRefundRequested ChangeEventType = "REFUND_REQUESTED"
+	// The payment provider gave the money back.
+	ChangeEventTypeRefundSucceeded ChangeEventType = "REFUND_SUCCEEDED"
+	// The payment provider refused to give the money back; it is asked again, or a person is.
+	ChangeEventTypeRefundFailed ChangeEventType = "REFUND_FAILED"
+	// Somebody tests the endpoint. Nothing happened.
+	ChangeEventTypeEndpointPing ChangeEventType = "ENDPOINT_PING"
+)
+
+var AllChangeEventType = []ChangeEventType{
+	ChangeEventTypeBookingConfirmed,
+	ChangeEventTypeBookingCancelled,
+	ChangeEventTypeBookingNoShow,
+	ChangeEventTypeRefundRequested,
+	ChangeEventTypeRefundSucceeded,
+	ChangeEventTypeRefundFailed,
+	ChangeEventTypeEndpointPing,
+}
+
+func (e ChangeEventType) IsValid() bool {
+	switch e {
+	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeEndpointPing:
+		return true
+	}
+	return false
+}
+
+func (e ChangeEventType) String() string {
+	return string(e)
+}
+
+func (e *ChangeEventType) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ChangeEventType(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ChangeEventType", str)
+	}
+	return nil
+}
+
+func (e ChangeEventType) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ChangeEventType) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ChangeEventType) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -2962,6 +3258,183 @@ func (e *UnitKind) UnmarshalJSON(b []byte) error {
 }
 
 func (e UnitKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where a delivery stands.
+type WebhookDeliveryState string
+
+const (
+	// It waits for its next try, or is under way.
+	WebhookDeliveryStatePending WebhookDeliveryState = "PENDING"
+	// The receiver answered with a status of 200 to 299.
+	WebhookDeliveryStateDelivered WebhookDeliveryState = "DELIVERED"
+	// It was tried for three days in vain, or the endpoint takes no more. It can be replayed.
+	WebhookDeliveryStateFailed WebhookDeliveryState = "FAILED"
+)
+
+var AllWebhookDeliveryState = []WebhookDeliveryState{
+	WebhookDeliveryStatePending,
+	WebhookDeliveryStateDelivered,
+	WebhookDeliveryStateFailed,
+}
+
+func (e WebhookDeliveryState) IsValid() bool {
+	switch e {
+	case WebhookDeliveryStatePending, WebhookDeliveryStateDelivered, WebhookDeliveryStateFailed:
+		return true
+	}
+	return false
+}
+
+func (e WebhookDeliveryState) String() string {
+	return string(e)
+}
+
+func (e *WebhookDeliveryState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = WebhookDeliveryState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid WebhookDeliveryState", str)
+	}
+	return nil
+}
+
+func (e WebhookDeliveryState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *WebhookDeliveryState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e WebhookDeliveryState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Why a webhook endpoint is disabled.
+type WebhookDisabledReason string
+
+const (
+	// Somebody disabled it.
+	WebhookDisabledReasonRequested WebhookDisabledReason = "REQUESTED"
+	// It answered 410 Gone.
+	WebhookDisabledReasonGone WebhookDisabledReason = "GONE"
+)
+
+var AllWebhookDisabledReason = []WebhookDisabledReason{
+	WebhookDisabledReasonRequested,
+	WebhookDisabledReasonGone,
+}
+
+func (e WebhookDisabledReason) IsValid() bool {
+	switch e {
+	case WebhookDisabledReasonRequested, WebhookDisabledReasonGone:
+		return true
+	}
+	return false
+}
+
+func (e WebhookDisabledReason) String() string {
+	return string(e)
+}
+
+func (e *WebhookDisabledReason) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = WebhookDisabledReason(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid WebhookDisabledReason", str)
+	}
+	return nil
+}
+
+func (e WebhookDisabledReason) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *WebhookDisabledReason) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e WebhookDisabledReason) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Whether a webhook endpoint is told of anything.
+type WebhookEndpointState string
+
+const (
+	// It is told of what it subscribes to.
+	WebhookEndpointStateEnabled WebhookEndpointState = "ENABLED"
+	// It is told of nothing.
+	WebhookEndpointStateDisabled WebhookEndpointState = "DISABLED"
+)
+
+var AllWebhookEndpointState = []WebhookEndpointState{
+	WebhookEndpointStateEnabled,
+	WebhookEndpointStateDisabled,
+}
+
+func (e WebhookEndpointState) IsValid() bool {
+	switch e {
+	case WebhookEndpointStateEnabled, WebhookEndpointStateDisabled:
+		return true
+	}
+	return false
+}
+
+func (e WebhookEndpointState) String() string {
+	return string(e)
+}
+
+func (e *WebhookEndpointState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = WebhookEndpointState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid WebhookEndpointState", str)
+	}
+	return nil
+}
+
+func (e WebhookEndpointState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *WebhookEndpointState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e WebhookEndpointState) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -137,3 +137,8 @@ ORDER BY tenant_id, region;
 SELECT id, buyer_kind, buyer_id
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = ANY(@ids::uuid[]);
+
+-- name: HoldChannel :one
+SELECT channel_id
+FROM holds
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id;

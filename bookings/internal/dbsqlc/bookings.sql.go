@@ -627,36 +627,6 @@ func (q *Queries) CheckoutSet(ctx context.Context, arg CheckoutSetParams) error 
 	return err
 }
 
-const eventInsert = `-- name: EventInsert :exec
-INSERT INTO outbox_events (tenant_id, region, id, entity_kind, entity_id, version, type, occurred_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-`
-
-type EventInsertParams struct {
-	TenantID   uuid.UUID
-	Region     string
-	ID         uuid.UUID
-	EntityKind string
-	EntityID   uuid.UUID
-	Version    int64
-	Type       string
-	OccurredAt time.Time
-}
-
-func (q *Queries) EventInsert(ctx context.Context, arg EventInsertParams) error {
-	_, err := q.db.Exec(ctx, eventInsert,
-		arg.TenantID,
-		arg.Region,
-		arg.ID,
-		arg.EntityKind,
-		arg.EntityID,
-		arg.Version,
-		arg.Type,
-		arg.OccurredAt,
-	)
-	return err
-}
-
 const sellingPlaces = `-- name: SellingPlaces :many
 SELECT tenant_id, region FROM properties
 UNION

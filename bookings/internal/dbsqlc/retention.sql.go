@@ -12,37 +12,6 @@ import (
 	"github.com/google/uuid"
 )
 
-const eventsDelete = `-- name: EventsDelete :execrows
-DELETE FROM outbox_events
-WHERE tenant_id = $1::uuid AND region = $2::text AND id IN (
-    SELECT e.id
-    FROM outbox_events AS e
-    WHERE e.tenant_id = $1::uuid AND e.region = $2::text AND e.occurred_at < $3::timestamptz
-    ORDER BY e.occurred_at
-    LIMIT $4)
-`
-
-type EventsDeleteParams struct {
-	TenantID       uuid.UUID
-	Region         string
-	OccurredBefore time.Time
-	MaxRows        int32
-}
-
-// Events that happened long ago; outbox_events_by_time finds them.
-func (q *Queries) EventsDelete(ctx context.Context, arg EventsDeleteParams) (int64, error) {
-	result, err := q.db.Exec(ctx, eventsDelete,
-		arg.TenantID,
-		arg.Region,
-		arg.OccurredBefore,
-		arg.MaxRows,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const retentionPlaces = `-- name: RetentionPlaces :many
 SELECT id AS tenant_id, home_region AS region FROM tenants
 UNION

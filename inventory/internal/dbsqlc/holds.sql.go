@@ -51,6 +51,25 @@ func (q *Queries) HoldBuyers(ctx context.Context, arg HoldBuyersParams) ([]HoldB
 	return items, nil
 }
 
+const holdChannel = `-- name: HoldChannel :one
+SELECT channel_id
+FROM holds
+WHERE tenant_id = $1 AND region = $2 AND id = $3
+`
+
+type HoldChannelParams struct {
+	TenantID uuid.UUID
+	Region   string
+	ID       uuid.UUID
+}
+
+func (q *Queries) HoldChannel(ctx context.Context, arg HoldChannelParams) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, holdChannel, arg.TenantID, arg.Region, arg.ID)
+	var channel_id uuid.UUID
+	err := row.Scan(&channel_id)
+	return channel_id, err
+}
+
 const holdEnd = `-- name: HoldEnd :execrows
 UPDATE holds
 SET state = $1, ended_at = $2::timestamptz, version = version + 1

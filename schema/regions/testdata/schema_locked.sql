@@ -67,6 +67,12 @@ ALTER TABLE "venues" SET LOCALITY GLOBAL;
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "venues" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "webhook_endpoints" SET (schema_locked = false);
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "webhook_endpoints" SET LOCALITY GLOBAL;
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "webhook_endpoints" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "booking_lines" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "booking_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
@@ -290,3 +296,11 @@ ALTER TABLE "shows" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NO
 ALTER TABLE "shows" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "shows" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "webhook_deliveries" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "webhook_deliveries" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "webhook_deliveries" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "webhook_deliveries" SET (schema_locked = true);
