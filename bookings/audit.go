@@ -142,6 +142,12 @@ func auditChecks() []auditCheck {
 				return violation(r.TenantID, r.Region, r.Kind, " ", r.UnitID, onNight(r.Night), " of ", r.OwnerID)
 			})
 		}},
+		{"stock stands in one place", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
+			rows, err := q.AuditStockPlaces(ctx, dbsqlc.AuditStockPlacesParams{EveryTenant: s.every, TenantID: s.tenant})
+			return list(rows, err, func(r dbsqlc.AuditStockPlacesRow) string {
+				return violation(r.TenantID, r.Region, r.Kind, " ", r.ID, " of ", r.OwnerID)
+			})
+		}},
 		{"every confirmed hold is one booking at its price", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
 			rows, err := q.AuditBookingsMatchHolds(ctx, dbsqlc.AuditBookingsMatchHoldsParams{EveryTenant: s.every, TenantID: s.tenant})
 			return list(rows, err, func(r dbsqlc.AuditBookingsMatchHoldsRow) string {

@@ -251,6 +251,9 @@ func (p placing) judgeCounters(f facts, s stock) []RefusedLine {
 	for i, line := range p.claim.lines {
 		switch {
 		case line.Pool != nil:
+			if f.shows[f.pools[line.Pool.Pool.UUID].show].completed {
+				continue // judgeSale has said so
+			}
 			free := int64(0)
 			for _, row := range s.pools {
 				if row.PoolID == line.Pool.Pool.UUID && row.Bucket == sharedBucket {

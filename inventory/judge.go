@@ -93,7 +93,7 @@ func (f facts) currencyOf(line LineRequest) money.Currency {
 // ask it, so that a show that closes in between closes for all three.
 func (s showFacts) judgeSale(f facts) RefusalCode {
 	switch {
-	case s.state != ShowStateOnSale:
+	case s.state != ShowStateOnSale, s.completed:
 		return RefusalSaleClosed
 	case s.opens != nil && f.now.Before(*s.opens):
 		return RefusalSaleNotOpen

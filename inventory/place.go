@@ -253,8 +253,8 @@ func (p placing) judgeSeats(ctx context.Context, tx pgx.Tx, f *facts, stock stoc
 	var refused []RefusedLine
 	anyDue := false
 	for i, line := range p.claim.lines {
-		if line.Seats == nil {
-			continue
+		if line.Seats == nil || f.shows[line.Seats.Show.UUID].completed {
+			continue // of a completed show, judgeSale has said what there is to say
 		}
 		lost, due := judgeSeats(i, line.Seats.Seats, stock.seats[line.Seats.Show.UUID], p.actor, f.now)
 		refused = append(refused, lost...)
