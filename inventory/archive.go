@@ -85,6 +85,9 @@ func (a Archived) rows() int64 { return a.Seats + a.PoolCounters }
 // errUnitsHeld ends the completion of a show of which somebody holds units.
 var errUnitsHeld = errors.New("a live hold has units of the show")
 
+// errNotOver ends the completion of a show whose end does not lie far enough back.
+var errNotOver = errors.New("the show is not over")
+
 // ArchiveDue moves the seats and pool counters of shows that are over out of the tables that are
 // sold from, oldest shows first. Each transaction moves a bounded range of keys, so that a run may
 // be ended anywhere and any later one goes on; two at once share the work. It does not ask for
@@ -156,6 +159,9 @@ type moving struct {
 // run has moved enough.
 func (m moving) run(ctx context.Context) error {
 	stage, err := step(ctx, m, "complete", m.completeTx)
+	if errors.Is(err, errNotOver) {
+		return nil // it was put off since it was listed
+	}
 	if err != nil || stage == ShowStageArchived {
 		return err
 	}
@@ -172,15 +178,26 @@ func (m moving) run(ctx context.Context) error {
 	return err
 }
 
+// lockedShow is what a step knows of its show while it holds the show's row.
+type lockedShow struct {
+	stage ShowStage
+	// over: both its start and the end of its sale lie back as far as they must.
+	over bool
+}
+
+func isOver(row dbsqlc.ShowStageLockRow, before time.Time) bool {
+	return !row.StartsAt.After(before) && (row.SaleClosesAt == nil || !row.SaleClosesAt.After(before))
+}
+
 // step is one transaction on the show's locked row.
-func step[T any](ctx context.Context, m moving, name string, act func(ctx context.Context, tx pgx.Tx, stage ShowStage) (T, error)) (T, error) {
+func step[T any](ctx context.Context, m moving, name string, act func(ctx context.Context, tx pgx.Tx, show lockedShow) (T, error)) (T, error) {
 	result, err := db.Replayable(ctx, m.db, "inventory.Archive", func(ctx context.Context, tx pgx.Tx) (T, error) {
 		row, err := dbsqlc.New(tx).ShowStageLock(ctx, dbsqlc.ShowStageLockParams{TenantID: m.at.tenant, Region: string(m.at.region), ID: m.show})
 		if err != nil {
 			var zero T
 			return zero, fmt.Errorf("lock the show: %w", err)
 		}
-		return act(ctx, tx, stageOf(row.CompletedAt, row.ArchivedAt))
+		return act(ctx, tx, lockedShow{stage: stageOf(row.CompletedAt, row.ArchivedAt), over: isOver(row, m.input.CompletedBefore)})
 	})
 	if err == nil {
 		m.input.AfterStep(name)
@@ -190,31 +207,32 @@ func step[T any](ctx context.Context, m moving, name string, act func(ctx contex
 
 // completeTx makes the show one of which nothing can be claimed. A claim at the same moment has read
 // the row that this writes, and writes rows that this reads: one of the two starts over.
-func (m moving) completeTx(ctx context.Context, tx pgx.Tx, stage ShowStage) (ShowStage, error) {
+func (m moving) completeTx(ctx context.Context, tx pgx.Tx, show lockedShow) (ShowStage, error) {
 	t := transitionComplete()
-	if stage != t.From {
-		return stage, nil
+	switch {
+	case show.stage != t.From:
+		return show.stage, nil
+	case !show.over:
+		return show.stage, errNotOver
 	}
 	queries := dbsqlc.New(tx)
 	now, err := Now(ctx, tx)
 	if err != nil {
-		return stage, err
+		return show.stage, err
 	}
-	n, err := queries.ShowComplete(ctx, dbsqlc.ShowCompleteParams{
-		TenantID: m.at.tenant, Region: string(m.at.region), ID: m.show, Now: now, CompletedBefore: m.input.CompletedBefore,
-	})
+	n, err := queries.ShowComplete(ctx, dbsqlc.ShowCompleteParams{TenantID: m.at.tenant, Region: string(m.at.region), ID: m.show, Now: now})
 	if err != nil {
-		return stage, fmt.Errorf("%s the show: %w", t.Name, err)
+		return show.stage, fmt.Errorf("%s the show: %w", t.Name, err)
 	}
 	if n != 1 {
-		return stage, fmt.Errorf("%s the show: it is %s, or was put off", t.Name, stage)
+		return show.stage, fmt.Errorf("%s the show: it is not %s", t.Name, t.From)
 	}
 	held, err := queries.ShowUnitsHeld(ctx, dbsqlc.ShowUnitsHeldParams{TenantID: m.at.tenant, Region: string(m.at.region), ShowID: m.show})
 	if err != nil {
-		return stage, fmt.Errorf("look for live holds: %w", err)
+		return show.stage, fmt.Errorf("look for live holds: %w", err)
 	}
 	if held {
-		return stage, errUnitsHeld
+		return show.stage, errUnitsHeld
 	}
 	return t.To, nil
 }
@@ -223,8 +241,8 @@ func (m moving) completeTx(ctx context.Context, tx pgx.Tx, stage ShowStage) (Sho
 func (m moving) moveSeats(ctx context.Context) (enough bool, err error) {
 	first := uuid.Nil
 	for {
-		moved, err := step(ctx, m, "seats", func(ctx context.Context, tx pgx.Tx, stage ShowStage) ([]uuid.UUID, error) {
-			return m.moveSeatsTx(ctx, tx, stage, first)
+		moved, err := step(ctx, m, "seats", func(ctx context.Context, tx pgx.Tx, show lockedShow) ([]uuid.UUID, error) {
+			return m.moveSeatsTx(ctx, tx, show, first)
 		})
 		if err != nil || len(moved) == 0 {
 			return false, err
@@ -237,8 +255,8 @@ func (m moving) moveSeats(ctx context.Context) (enough bool, err error) {
 	}
 }
 
-func (m moving) moveSeatsTx(ctx context.Context, tx pgx.Tx, stage ShowStage, first uuid.UUID) ([]uuid.UUID, error) {
-	if stage != ShowStageCompleted {
+func (m moving) moveSeatsTx(ctx context.Context, tx pgx.Tx, show lockedShow, first uuid.UUID) ([]uuid.UUID, error) {
+	if show.stage != ShowStageCompleted {
 		return nil, nil // somebody else has moved the rest
 	}
 	queries := dbsqlc.New(tx)
@@ -283,8 +301,8 @@ func (m moving) movePools(ctx context.Context) (enough bool, err error) {
 }
 
 // moveCountersTx moves a range of the counters of the show's first pool that has any left.
-func (m moving) moveCountersTx(ctx context.Context, tx pgx.Tx, stage ShowStage) (int64, error) {
-	if stage != ShowStageCompleted {
+func (m moving) moveCountersTx(ctx context.Context, tx pgx.Tx, show lockedShow) (int64, error) {
+	if show.stage != ShowStageCompleted {
 		return 0, nil // somebody else has moved the rest
 	}
 	queries := dbsqlc.New(tx)
@@ -318,16 +336,16 @@ func (m moving) moveCountersTx(ctx context.Context, tx pgx.Tx, stage ShowStage) 
 }
 
 // archiveTx ends the moving, if nothing is left to be moved.
-func (m moving) archiveTx(ctx context.Context, tx pgx.Tx, stage ShowStage) (bool, error) {
+func (m moving) archiveTx(ctx context.Context, tx pgx.Tx, show lockedShow) (bool, error) {
 	t := transitionArchive()
-	if stage != t.From {
+	if show.stage != t.From {
 		return false, nil // somebody else has
 	}
-	seats, err := m.moveSeatsTx(ctx, tx, stage, uuid.Nil)
+	seats, err := m.moveSeatsTx(ctx, tx, show, uuid.Nil)
 	if err != nil {
 		return false, err
 	}
-	counters, err := m.moveCountersTx(ctx, tx, stage)
+	counters, err := m.moveCountersTx(ctx, tx, show)
 	if err != nil {
 		return false, err
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
@@ -31,6 +32,13 @@ type Config struct {
 	// ReconcileInterval is how often open payments are looked after. Default 2 seconds; each
 	// attempt has its own growing wait.
 	ReconcileInterval time.Duration
+	// ArchiveAfter is how long after its end a show's stock is moved out of the tables that are sold
+	// from; 0 is never.
+	ArchiveAfter time.Duration
+	// ArchiveInterval is how often it is looked for shows to archive. Default 1 minute.
+	ArchiveInterval time.Duration
+	// Metrics receives what the jobs count. Default: a registry that nobody reads.
+	Metrics prometheus.Registerer
 	// Logger receives River's messages and failures. Default: nowhere.
 	Logger *slog.Logger
 }
@@ -39,6 +47,7 @@ type Config struct {
 const (
 	sweepLimit     = 2000
 	reconcileLimit = 500
+	archiveLimit   = 20_000
 	jobTimeout     = 30 * time.Second
 	rescueMargin   = 10 * time.Second
 	maxWorkers     = 1000
@@ -59,6 +68,12 @@ func (c Config) withDefaults() Config {
 	if c.ReconcileInterval == 0 {
 		c.ReconcileInterval = 2 * time.Second
 	}
+	if c.ArchiveInterval == 0 {
+		c.ArchiveInterval = time.Minute
+	}
+	if c.Metrics == nil {
+		c.Metrics = prometheus.NewRegistry()
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -72,8 +87,11 @@ func (c Config) Validate() error {
 			return fmt.Errorf("jobs: %s: expected 1 to %d", name, maxWorkers)
 		}
 	}
-	if c.SweepInterval < 0 || c.ReconcileInterval < 0 {
+	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.ArchiveInterval < 0 {
 		return errors.New("jobs: the intervals must not be negative")
+	}
+	if c.ArchiveAfter < 0 {
+		return errors.New("jobs: ArchiveAfter: expected a duration such as 168h, or 0 for never")
 	}
 	return nil
 }
@@ -135,9 +153,10 @@ func (e *Enqueuer) EnqueueTx(ctx context.Context, tx pgx.Tx, jobs ...bookings.Jo
 	return nil
 }
 
-// Inventory is what the sweeper needs.
+// Inventory is what the sweeper and the archiver need.
 type Inventory interface {
 	ExpireDue(ctx context.Context, limit int) (int, error)
+	ArchiveDue(ctx context.Context, input inventory.Archiving) (inventory.Archived, error)
 }
 
 var _ Inventory = (*inventory.Service)(nil)
@@ -163,6 +182,11 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 	river.AddWorker(workers, &eventWorker{logger: config.Logger})
 	river.AddWorker(workers, &expireWorker{stock: stock})
 	river.AddWorker(workers, &reconcileWorker{sales: sales})
+	archived, err := newArchiveMetrics(config.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	river.AddWorker(workers, &archiveWorker{db: d, stock: stock, after: config.ArchiveAfter, metrics: archived})
 	client, err := river.NewClient(riverDriver, &river.Config{
 		Logger:  slog.New(quiet{config.Logger.Handler()}),
 		Workers: workers,

@@ -10,10 +10,14 @@ import (
 // periodicJobs look at state, not at ticks: an occurrence that is lost is made good by the next.
 // Each is unique while it waits or runs, so that a slow run is not queued behind itself.
 func periodicJobs(config Config) []*river.PeriodicJob {
-	return []*river.PeriodicJob{
+	jobs := []*river.PeriodicJob{
 		periodic("expire_holds", config.SweepInterval, ExpireArgs{}),
 		periodic("reconcile_payments", config.ReconcileInterval, ReconcileArgs{}),
 	}
+	if config.ArchiveAfter > 0 {
+		jobs = append(jobs, periodic("archive_shows", config.ArchiveInterval, ArchiveArgs{}))
+	}
+	return jobs
 }
 
 func periodic(id string, interval time.Duration, args river.JobArgs) *river.PeriodicJob {

@@ -66,7 +66,7 @@ func newDemoStage(ctx context.Context, s *store) (stage *demoStage, err error) {
 }
 
 func (s *demoStage) startWorkers(ctx context.Context) (err error) {
-	s.workers, err = s.app.startWorkers(ctx)
+	s.workers, err = s.app.startWorkers(ctx, workFlags{})
 	return err
 }
 

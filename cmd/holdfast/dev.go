@@ -122,7 +122,7 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 	if err := provider.SetWebhookURL(web.url + "/webhooks/payments/" + sandbox.Name); err != nil {
 		return errors.Join(err, web.close(ctx))
 	}
-	workers, err := a.startWorkers(ctx)
+	workers, err := a.startWorkers(ctx, developmentWork())
 	if err != nil {
 		return errors.Join(err, web.close(ctx))
 	}

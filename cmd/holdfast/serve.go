@@ -34,6 +34,7 @@ func (p providerFlags) gateways() (map[string]payments.Gateway, error) {
 
 type serveCommand struct {
 	providerFlags
+	workFlags
 	Listen        string `env:"HOLDFAST_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
 	Introspection bool   `env:"HOLDFAST_INTROSPECTION" help:"Let clients read the schema through introspection."`
 	Explorer      bool   `env:"HOLDFAST_EXPLORER" help:"Serve the GraphQL explorer at /explorer/ (needs introspection)."`
@@ -42,6 +43,9 @@ type serveCommand struct {
 
 // Run serves until the process is told to stop, then finishes what is under way.
 func (c *serveCommand) Run(ctx context.Context, root *cli) error {
+	if err := c.validate(); err != nil {
+		return err
+	}
 	return root.withProcess(ctx, c.providerFlags, func(ctx context.Context, a *app) error {
 		options := httpOptions{introspection: c.Introspection}
 		if c.Explorer {
@@ -57,7 +61,7 @@ func (c *serveCommand) Run(ctx context.Context, root *cli) error {
 		}
 		var workers *jobs.Workers
 		if c.Workers {
-			if workers, err = a.startWorkers(ctx); err != nil {
+			if workers, err = a.startWorkers(ctx, c.workFlags); err != nil {
 				return errors.Join(err, listener.Close())
 			}
 		}
@@ -74,12 +78,16 @@ func (c *serveCommand) Run(ctx context.Context, root *cli) error {
 
 type workCommand struct {
 	providerFlags
+	workFlags
 }
 
 // Run works until the process is told to stop, then finishes or hands back what is under way.
 func (c *workCommand) Run(ctx context.Context, root *cli) error {
+	if err := c.validate(); err != nil {
+		return err
+	}
 	return root.withProcess(ctx, c.providerFlags, func(ctx context.Context, a *app) error {
-		workers, err := a.startWorkers(ctx)
+		workers, err := a.startWorkers(ctx, c.workFlags)
 		if err != nil {
 			return err
 		}
@@ -114,8 +122,10 @@ func (c *cli) withProcess(ctx context.Context, providers providerFlags, act func
 
 // startWorkers begins background work. The workers outlive ctx until they are stopped, so that a
 // drain can finish jobs under way.
-func (a *app) startWorkers(ctx context.Context) (*jobs.Workers, error) {
-	workers, err := jobs.NewWorkers(ctx, a.store.db, a.inventory, a.bookings, jobs.Config{Logger: a.logger})
+func (a *app) startWorkers(ctx context.Context, flags workFlags) (*jobs.Workers, error) {
+	config := flags.config()
+	config.Logger, config.Metrics = a.logger, a.store.registry
+	workers, err := jobs.NewWorkers(ctx, a.store.db, a.inventory, a.bookings, config)
 	if err != nil {
 		return nil, err
 	}

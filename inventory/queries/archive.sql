@@ -15,7 +15,7 @@ ORDER BY s.starts_at, s.id
 LIMIT @max_shows;
 
 -- name: ShowStageLock :one
-SELECT completed_at, archived_at
+SELECT starts_at, sale_closes_at, completed_at, archived_at
 FROM shows
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id
 FOR UPDATE;
@@ -23,9 +23,7 @@ FOR UPDATE;
 -- name: ShowComplete :execrows
 UPDATE shows
 SET completed_at = @now::timestamptz
-WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND completed_at IS NULL AND archived_at IS NULL
-    AND starts_at <= @completed_before::timestamptz
-    AND (sale_closes_at IS NULL OR sale_closes_at <= @completed_before::timestamptz);
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND completed_at IS NULL AND archived_at IS NULL;
 
 -- name: ShowArchive :execrows
 UPDATE shows

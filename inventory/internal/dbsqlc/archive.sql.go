@@ -348,16 +348,13 @@ const showComplete = `-- name: ShowComplete :execrows
 UPDATE shows
 SET completed_at = $1::timestamptz
 WHERE tenant_id = $2 AND region = $3 AND id = $4 AND completed_at IS NULL AND archived_at IS NULL
-    AND starts_at <= $5::timestamptz
-    AND (sale_closes_at IS NULL OR sale_closes_at <= $5::timestamptz)
 `
 
 type ShowCompleteParams struct {
-	Now             time.Time
-	TenantID        uuid.UUID
-	Region          string
-	ID              uuid.UUID
-	CompletedBefore time.Time
+	Now      time.Time
+	TenantID uuid.UUID
+	Region   string
+	ID       uuid.UUID
 }
 
 func (q *Queries) ShowComplete(ctx context.Context, arg ShowCompleteParams) (int64, error) {
@@ -366,7 +363,6 @@ func (q *Queries) ShowComplete(ctx context.Context, arg ShowCompleteParams) (int
 		arg.TenantID,
 		arg.Region,
 		arg.ID,
-		arg.CompletedBefore,
 	)
 	if err != nil {
 		return 0, err
@@ -375,7 +371,7 @@ func (q *Queries) ShowComplete(ctx context.Context, arg ShowCompleteParams) (int
 }
 
 const showStageLock = `-- name: ShowStageLock :one
-SELECT completed_at, archived_at
+SELECT starts_at, sale_closes_at, completed_at, archived_at
 FROM shows
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 FOR UPDATE
@@ -388,14 +384,21 @@ type ShowStageLockParams struct {
 }
 
 type ShowStageLockRow struct {
-	CompletedAt *time.Time
-	ArchivedAt  *time.Time
+	StartsAt     time.Time
+	SaleClosesAt *time.Time
+	CompletedAt  *time.Time
+	ArchivedAt   *time.Time
 }
 
 func (q *Queries) ShowStageLock(ctx context.Context, arg ShowStageLockParams) (ShowStageLockRow, error) {
 	row := q.db.QueryRow(ctx, showStageLock, arg.TenantID, arg.Region, arg.ID)
 	var i ShowStageLockRow
-	err := row.Scan(&i.CompletedAt, &i.ArchivedAt)
+	err := row.Scan(
+		&i.StartsAt,
+		&i.SaleClosesAt,
+		&i.CompletedAt,
+		&i.ArchivedAt,
+	)
 	return i, err
 }
 
