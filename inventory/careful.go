@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
 )
 
@@ -35,11 +36,7 @@ func (s stock) anySeatTaken() bool {
 // lockAll is the careful path: due holds on the wanted units are locked first, then every wanted
 // row and every row of those holds in the one order, and then the due holds are reaped.
 func (p placing) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error) {
-	due, err := p.findDue(ctx, tx, *f)
-	if err != nil {
-		return stock{}, err
-	}
-	reaping, err := lockDue(ctx, tx, p.at, due)
+	reaping, err := lockDue(ctx, tx, p.at, p.due)
 	if err != nil {
 		return stock{}, err
 	}
@@ -97,6 +94,20 @@ func (p placing) reopenPools(ctx context.Context, tx pgx.Tx, f facts, s *stock) 
 		return nil
 	}
 	return p.lockCounters(ctx, tx, f, units{}, s)
+}
+
+// dueFor looks, in a snapshot of its own, for holds whose units a claim wants and whose time is over.
+// In the claim's transaction the search would be a read of every due hold of the place, and each of
+// them that a sweeper ends meanwhile would start the claim over: thousands are due at once when a
+// rush ends. The claim locks what was found, and judges it then.
+func (s *Service) dueFor(ctx context.Context, p placing) ([]uuid.UUID, error) {
+	return db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) ([]uuid.UUID, error) {
+		f, err := factsOf(ctx, tx, p.at, p.claim)
+		if err != nil {
+			return nil, err
+		}
+		return p.findDue(ctx, tx, f)
+	})
 }
 
 // findDue lists holds whose units this claim wants and whose time is over.

@@ -71,8 +71,14 @@ func (s *Service) PlaceHold(ctx context.Context, actor tenants.Actor, input Plac
 		switch {
 		case errors.Is(err, errLookCloser):
 			p.careful = true
+			if p.due, err = s.dueFor(ctx, p); err != nil {
+				return Hold{}, err
+			}
 		case errors.Is(err, errMoreDue):
 			if _, err := s.expireOn(ctx, p); err != nil {
+				return Hold{}, err
+			}
+			if p.due, err = s.dueFor(ctx, p); err != nil {
 				return Hold{}, err
 			}
 		case errors.Is(err, request.ErrKeyReused):
@@ -103,6 +109,8 @@ type placing struct {
 	requestKey  string
 	fingerprint []byte
 	careful     bool
+	// due are holds that had units of the claim and whose time was over when it began to look closer.
+	due []uuid.UUID
 }
 
 // run is the transaction.
