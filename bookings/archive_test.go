@@ -67,7 +67,7 @@ func TestBookingsOutliveTheArchivingOfTheirShow(t *testing.T) {
 			t.Parallel()
 			b := open(t, ownDatabase(t))
 			hold, booking := b.sold(t)
-			_, other := b.soldTo(t, b.hall.Seats(5), b.floor().Units(1))
+			other := b.soldTo(t, b.hall.Seats(5), b.floor().Units(1))
 			before := b.sales(t)
 			bookingstest.Survive(func() {
 				b.archive(t, func(step string) {
@@ -112,12 +112,12 @@ func TestBookingsOutliveTheArchivingOfTheirShow(t *testing.T) {
 	}
 }
 
-func (b box) soldTo(t *testing.T, wishes ...inventory.LineRequest) (inventory.Hold, bookings.Booking) {
+func (b box) soldTo(t *testing.T, wishes ...inventory.LineRequest) bookings.Booking {
 	t.Helper()
 	guest := b.Guest()
 	hold := guest.Hold(wishes...)
 	expect(t, "booked", b.Pay(guest, hold, sandbox.TokenApprove), "CONFIRMED SUCCEEDED/APPLIED BOOKED")
-	return hold, *b.BookingOf(hold)
+	return *b.BookingOf(hold)
 }
 
 func booked(s sales) int {
@@ -142,7 +142,7 @@ func TestArchivingRacesWithSales(t *testing.T) {
 		carts := make([]inventory.Hold, len(paying))
 		sold := make([]bookings.Booking, 3)
 		for i := range sold {
-			_, sold[i] = b.soldTo(t, b.hall.Seats(i+1), b.floor().Units(1))
+			sold[i] = b.soldTo(t, b.hall.Seats(i+1), b.floor().Units(1))
 		}
 		for i, guest := range paying {
 			if round%2 == 0 {

@@ -49,7 +49,7 @@ func TestWhatPastShowsSoldComesBackOnTheWayDown(t *testing.T) {
 		}
 	}
 	for query, want := range map[string]string{
-		"SELECT state || ' ' || hold_id::text FROM show_seats WHERE show_id = 'd9000000-0000-4000-8000-000000000003'": "BOOKED e0000000-0000-4000-8000-000000000002",
+		"SELECT state || ' ' || hold_id::text FROM show_seats WHERE show_id = 'd9000000-0000-4000-8000-000000000003'":                                      "BOOKED e0000000-0000-4000-8000-000000000002",
 		"SELECT sell_limit::text || ' ' || booked::text || ' ' || ceiling::text FROM pool_counters WHERE pool_id = 'd9000000-0000-4000-8000-000000000006'": "50 20 50",
 		"SELECT count(*)::text FROM show_seats": "2",
 	} {
