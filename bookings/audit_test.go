@@ -193,7 +193,7 @@ func TestTheAuditFindsDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if report.OK || len(report.Checks) < 16 {
+			if report.OK || len(report.Checks) < 17 {
 				t.Errorf("the audit of %d checks says %v", len(report.Checks), report.OK)
 			}
 			for _, check := range report.Checks {

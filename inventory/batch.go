@@ -44,6 +44,9 @@ type batch struct {
 	all     claim
 	learn   func(f facts)
 	careful bool
+	// due are holds that had units of the wishes and whose time was over when the batch began to look
+	// closer.
+	due []uuid.UUID
 }
 
 func newBatch(wishes []wish, learn func(facts)) *batch {
@@ -366,8 +369,8 @@ func (b *batch) judgeSeats(w wish, f facts, stock stock) ([]RefusedLine, error) 
 	var refused []RefusedLine
 	anyDue := false
 	for i, line := range w.claim.lines {
-		if line.Seats == nil {
-			continue
+		if line.Seats == nil || f.shows[line.Seats.Show.UUID].completed {
+			continue // of a completed show, judgeSale has said what there is to say
 		}
 		lost, due := judgeSeats(i, line.Seats.Seats, stock.seats[line.Seats.Show.UUID], w.actor, f.now)
 		refused = append(refused, lost...)

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
 )
 
@@ -39,11 +40,7 @@ func (s stock) anySeatTaken() bool {
 // lockAll is the careful path: due holds on the wanted units are locked first, then every wanted
 // row and every row of those holds in the one order, and then the due holds are reaped.
 func (b *batch) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error) {
-	due, err := b.findDue(ctx, tx, *f)
-	if err != nil {
-		return stock{}, err
-	}
-	reaping, err := lockDue(ctx, tx, b.at, due)
+	reaping, err := lockDue(ctx, tx, b.at, b.due)
 	if err != nil {
 		return stock{}, err
 	}
@@ -108,6 +105,20 @@ func (b *batch) reopenPools(ctx context.Context, tx pgx.Tx, f facts, s *stock) e
 		return nil
 	}
 	return b.lockCounters(ctx, tx, f, units{}, s)
+}
+
+// dueFor looks, in a snapshot of its own, for holds whose units a claim wants and whose time is over.
+// In the claim's transaction the search would be a read of every due hold of the place, and each of
+// them that a sweeper ends meanwhile would start the claim over: thousands are due at once when a
+// rush ends. The claim locks what was found, and judges it then.
+func (s *Service) dueFor(ctx context.Context, b *batch) ([]uuid.UUID, error) {
+	return db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) ([]uuid.UUID, error) {
+		f, err := factsOf(ctx, tx, b.at, b.all, b.codes())
+		if err != nil {
+			return nil, err
+		}
+		return b.findDue(ctx, tx, f)
+	})
 }
 
 // findDue lists holds whose units this claim wants and whose time is over.
@@ -281,6 +292,9 @@ func (w wish) judgeCounters(f facts, s stock) []RefusedLine {
 	for i, line := range w.claim.lines {
 		switch {
 		case line.Pool != nil:
+			if f.shows[f.pools[line.Pool.Pool.UUID].show].completed {
+				continue // judgeSale has said so
+			}
 			free := int64(0)
 			for _, row := range s.pools {
 				if row.PoolID == line.Pool.Pool.UUID && row.Bucket == sharedBucket {

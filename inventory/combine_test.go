@@ -42,17 +42,17 @@ func drawOrder(t *rapid.T, hotel bool) order {
 	return o
 }
 
-// stage is one of the two tenants, with the same stock, the same buyers and the same holds before.
-type stage struct {
+// theatre is one of the two tenants, with the same stock, the same buyers and the same holds before.
+type theatre struct {
 	*inventorytest.Tenant
 	hall   *inventorytest.Hall
 	room   *inventorytest.Room
 	buyers []inventorytest.Buyer
 }
 
-func newStage(t *testing.T) stage {
+func newTheatre(t *testing.T) theatre {
 	t.Helper()
-	s := stage{Tenant: inventorytest.New(t)}
+	s := theatre{Tenant: inventorytest.New(t)}
 	s.hall = s.Hall(8, inventorytest.PoolOf("Floor", 5, 2))
 	hotel := s.Hotel()
 	s.room = hotel.Stocked("Double", 2, 1, 12)
@@ -66,7 +66,7 @@ func newStage(t *testing.T) stage {
 	return s
 }
 
-func (s stage) input(o order, key string) inventory.PlaceHold {
+func (s theatre) input(o order, key string) inventory.PlaceHold {
 	input := inventory.PlaceHold{RequestKey: key}
 	if len(o.seats) > 0 {
 		input.Lines = append(input.Lines, s.hall.Seats(o.seats...))
@@ -88,7 +88,7 @@ func (s stage) input(o order, key string) inventory.PlaceHold {
 	return input
 }
 
-func (s stage) told(hold inventory.Hold, err error) string {
+func (s theatre) told(hold inventory.Hold, err error) string {
 	if err != nil {
 		return s.Explain(err)
 	}
@@ -110,7 +110,7 @@ func TestCombinedClaimsAreAnsweredLikeSingleOnes(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		hotel := rapid.Bool().Draw(r, "hotel")
 		orders := rapid.SliceOfN(rapid.Custom(func(r *rapid.T) order { return drawOrder(r, hotel) }), 2, 12).Draw(r, "orders")
-		single, together := newStage(t), newStage(t)
+		single, together := newTheatre(t), newTheatre(t)
 		var want, got []string
 		var batch []inventory.Order
 		keys := map[string]bool{}

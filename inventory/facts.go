@@ -33,7 +33,9 @@ type facts struct {
 type showFacts struct {
 	id    uuid.UUID
 	state ShowState
-	opens *time.Time
+	// completed: the show is over for good, and its stock is on its way to the past tables or there.
+	completed bool
+	opens     *time.Time
 	// shuts is the end of the sale: the one that was set, or the start of the show.
 	shuts    time.Time
 	currency money.Currency
@@ -113,7 +115,7 @@ func (f *facts) readShows(ctx context.Context, tx pgx.Tx, at place, c claim) err
 			shuts = *row.SaleClosesAt
 		}
 		f.shows[row.ID] = showFacts{
-			id: row.ID, state: ShowState(row.State), opens: row.SaleOpensAt, shuts: shuts,
+			id: row.ID, state: ShowState(row.State), completed: row.Completed, opens: row.SaleOpensAt, shuts: shuts,
 			currency: money.Currency(row.Currency), levels: map[uuid.UUID]int64{},
 		}
 	}

@@ -120,7 +120,7 @@ func (f facts) currencyOf(line LineRequest) money.Currency {
 // ask it, so that a show that closes in between closes for all three.
 func (s showFacts) judgeSale(now time.Time, presale *presaleFacts) RefusalCode {
 	switch {
-	case s.state != ShowStateOnSale:
+	case s.state != ShowStateOnSale, s.completed:
 		return RefusalSaleClosed
 	case !now.Before(s.shuts):
 		return RefusalSaleClosed

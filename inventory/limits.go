@@ -19,6 +19,10 @@ const (
 	maxReap = 100
 	// sweepBatch is how many due holds one transaction of the sweeper ends.
 	sweepBatch = 50
+	// archiveBatch is how many seats or pool counters one transaction moves to the past tables.
+	archiveBatch = 1000
+	// maxShowsToArchive is how many shows one run of the archiver looks at.
+	maxShowsToArchive = 1000
 	// maxRounds bounds how often a claim starts over after due holds or full counters.
 	maxRounds = 20
 	// busyRetryAfter is what a refused BUSY request is told to wait.

@@ -74,8 +74,14 @@ func (s *Service) decide(ctx context.Context, wishes []wish) ([]answer, error) {
 			return none.answers, nil
 		case errors.Is(err, errLookCloser):
 			b.careful = true
+			if b.due, err = s.dueFor(ctx, b); err != nil {
+				return nil, err
+			}
 		case errors.Is(err, errMoreDue):
 			if _, err := s.expireOn(ctx, b); err != nil {
+				return nil, err
+			}
+			if b.due, err = s.dueFor(ctx, b); err != nil {
 				return nil, err
 			}
 		default:

@@ -52,7 +52,12 @@ type Config struct {
 	// DrainTimeout is how long Stop lets jobs under way finish before it interrupts them and hands
 	// them back to the queue. Default 15 seconds.
 	DrainTimeout time.Duration
-	// Metrics receives what the audit and the retention found. Default: a registry that nobody reads.
+	// ArchiveAfter is how long after its end a show's stock is moved out of the tables that are sold
+	// from; 0 is never.
+	ArchiveAfter time.Duration
+	// ArchiveInterval is how often it is looked for shows to archive. Default 1 minute.
+	ArchiveInterval time.Duration
+	// Metrics receives what the jobs count and find. Default: a registry that nobody reads.
 	Metrics prometheus.Registerer
 	// Logger receives River's messages and failures. Default: nowhere.
 	Logger *slog.Logger
@@ -64,6 +69,7 @@ const (
 	reconcileLimit = 500
 	fanOutLimit    = 200
 	lanesLimit     = 500
+	archiveLimit   = 20_000
 	jobTimeout     = 30 * time.Second
 	rescueMargin   = 10 * time.Second
 	maxWorkers     = 1000
@@ -94,6 +100,9 @@ func (c Config) withDefaults() Config {
 	if c.DrainTimeout == 0 {
 		c.DrainTimeout = 15 * time.Second
 	}
+	if c.ArchiveInterval == 0 {
+		c.ArchiveInterval = time.Minute
+	}
 	if c.Metrics == nil {
 		c.Metrics = prometheus.NewRegistry()
 	}
@@ -112,7 +121,7 @@ func (c Config) Validate() error {
 			return fmt.Errorf("jobs: %s: expected 1 to %d", name, maxWorkers)
 		}
 	}
-	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.DeliverInterval < 0 || c.AuditInterval < 0 || c.RetentionInterval < 0 || c.DrainTimeout < 0 {
+	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.DeliverInterval < 0 || c.ArchiveInterval < 0 || c.AuditInterval < 0 || c.RetentionInterval < 0 || c.DrainTimeout < 0 {
 		return errors.New("jobs: the intervals must not be negative")
 	}
 	for i, name := range c.Queues {
@@ -125,6 +134,9 @@ func (c Config) Validate() error {
 	}
 	if err := c.Retention.Validate(); err != nil {
 		return fmt.Errorf("jobs: %w", err)
+	}
+	if c.ArchiveAfter < 0 {
+		return errors.New("jobs: ArchiveAfter: expected a duration such as 168h, or 0 for never")
 	}
 	return nil
 }
@@ -217,9 +229,10 @@ func (e *Enqueuer) EnqueueDeliveriesTx(ctx context.Context, tx pgx.Tx, lanes ...
 	return nil
 }
 
-// Inventory is what the sweeper needs.
+// Inventory is what the sweeper and the archiver need.
 type Inventory interface {
 	ExpireDue(ctx context.Context, limit int) (int, error)
+	ArchiveDue(ctx context.Context, input inventory.Archiving) (inventory.Archived, error)
 }
 
 var _ Inventory = (*inventory.Service)(nil)
@@ -253,6 +266,11 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 	river.AddWorker(workers, &reconcileWorker{sales: sales})
 	river.AddWorker(workers, &auditWorker{sales: sales, metrics: measures, logger: config.Logger})
 	river.AddWorker(workers, &retentionWorker{sales: sales, tables: config.Retention.Tables(), metrics: measures})
+	archived, err := newArchiveMetrics(config.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	river.AddWorker(workers, &archiveWorker{db: d, stock: stock, after: config.ArchiveAfter, metrics: archived})
 	client, err := river.NewClient(riverDriver, &river.Config{
 		Logger:       slog.New(quiet{config.Logger.Handler()}),
 		Workers:      workers,

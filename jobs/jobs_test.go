@@ -248,7 +248,7 @@ func TestTheConfigurationIsChecked(t *testing.T) {
 	if err := (jobs.Config{}).Validate(); err != nil {
 		t.Error(err)
 	}
-	for _, config := range []jobs.Config{{PaymentWorkers: -1}, {SweepWorkers: 1001}, {EventWorkers: -1}, {SweepInterval: -1}, {ReconcileInterval: -1}, {DeliveryWorkers: 1001}, {DeliverInterval: -1}} {
+	for _, config := range []jobs.Config{{PaymentWorkers: -1}, {SweepWorkers: 1001}, {EventWorkers: -1}, {SweepInterval: -1}, {ReconcileInterval: -1}, {DeliveryWorkers: 1001}, {DeliverInterval: -1}, {ArchiveInterval: -1}, {ArchiveAfter: -time.Hour}} {
 		if config.Validate() == nil {
 			t.Errorf("%+v is accepted", config)
 		}

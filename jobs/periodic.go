@@ -15,6 +15,9 @@ func periodicJobs(config Config) []*river.PeriodicJob {
 		periodic("reconcile_payments", config.ReconcileInterval, ReconcileArgs{}),
 		periodic("deliver_due", config.DeliverInterval, DeliverDueArgs{}),
 	}
+	if config.ArchiveAfter > 0 {
+		all = append(all, periodicIn(queueMaintenance, "archive_shows", config.ArchiveInterval, ArchiveArgs{}))
+	}
 	if config.AuditInterval > 0 {
 		all = append(all, periodicIn(queueAudits, "audit", config.AuditInterval, AuditArgs{}))
 	}

@@ -20,7 +20,11 @@ LIMIT @max_examples;
 SELECT h.tenant_id, h.region, h.id, l.seat_id, count(*) OVER () AS violations
 FROM holds h
 JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id AND l.kind = 'SEAT'
-LEFT JOIN show_seats s ON s.tenant_id = l.tenant_id AND s.region = l.region AND s.show_id = l.show_id AND s.seat_id = l.seat_id
+LEFT JOIN (
+    SELECT hot.tenant_id, hot.region, hot.show_id, hot.seat_id, hot.state, hot.hold_id, hot.claimable_at FROM show_seats hot
+    UNION ALL
+    SELECT past.tenant_id, past.region, past.show_id, past.seat_id, past.state, past.hold_id, past.claimable_at FROM past_show_seats past) AS s
+    ON s.tenant_id = l.tenant_id AND s.region = l.region AND s.show_id = l.show_id AND s.seat_id = l.seat_id
 WHERE h.state IN ('ACTIVE', 'PROCESSING') AND (@every_tenant::boolean OR h.tenant_id = @tenant_id::uuid)
     AND (s.seat_id IS NULL OR s.state <> 'HELD' OR s.hold_id <> h.id OR s.claimable_at <> h.claimable_at)
 LIMIT @max_examples;
@@ -30,7 +34,11 @@ LIMIT @max_examples;
 SELECT b.tenant_id, b.region, b.id, l.seat_id, count(*) OVER () AS violations
 FROM bookings b
 JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.kind = 'SEAT' AND l.state <> 'CANCELLED'
-LEFT JOIN show_seats s ON s.tenant_id = l.tenant_id AND s.region = l.region AND s.show_id = l.show_id AND s.seat_id = l.seat_id
+LEFT JOIN (
+    SELECT hot.tenant_id, hot.region, hot.show_id, hot.seat_id, hot.state, hot.hold_id, hot.claimable_at FROM show_seats hot
+    UNION ALL
+    SELECT past.tenant_id, past.region, past.show_id, past.seat_id, past.state, past.hold_id, past.claimable_at FROM past_show_seats past) AS s
+    ON s.tenant_id = l.tenant_id AND s.region = l.region AND s.show_id = l.show_id AND s.seat_id = l.seat_id
 WHERE (@every_tenant::boolean OR b.tenant_id = @tenant_id::uuid)
     AND (s.seat_id IS NULL OR s.state <> 'BOOKED' OR s.hold_id <> b.hold_id)
 LIMIT @max_examples;
@@ -39,7 +47,10 @@ LIMIT @max_examples;
 -- A seat that is held although no line of a live hold names it, or booked although no line of its
 -- booking that still stands does.
 SELECT s.tenant_id, s.region, s.show_id, s.seat_id, count(*) OVER () AS violations
-FROM show_seats s
+FROM (
+    SELECT hot.tenant_id, hot.region, hot.show_id, hot.seat_id, hot.state, hot.hold_id, hot.claimable_at FROM show_seats hot
+    UNION ALL
+    SELECT past.tenant_id, past.region, past.show_id, past.seat_id, past.state, past.hold_id, past.claimable_at FROM past_show_seats past) AS s
 WHERE s.state <> 'AVAILABLE' AND (@every_tenant::boolean OR s.tenant_id = @tenant_id::uuid)
     AND NOT (s.state = 'HELD' AND EXISTS (
         SELECT 1
@@ -57,7 +68,10 @@ LIMIT @max_examples;
 
 -- name: AuditPoolCounters :many
 SELECT c.tenant_id, c.region, c.pool_id, c.shard, c.held, c.booked, COALESCE(l.held, 0)::bigint AS lines_held, COALESCE(l.booked, 0)::bigint AS lines_booked, count(*) OVER () AS violations
-FROM pool_counters c
+FROM (
+    SELECT hot.tenant_id, hot.region, hot.pool_id, hot.bucket, hot.shard, hot.held, hot.booked FROM pool_counters hot
+    UNION ALL
+    SELECT past.tenant_id, past.region, past.pool_id, past.bucket, past.shard, past.held, past.booked FROM past_pool_counters past) AS c
 LEFT JOIN (
     SELECT u.tenant_id, u.region, u.pool_id, u.bucket, u.shard, sum(u.held)::bigint AS held, sum(u.booked)::bigint AS booked
     FROM (
@@ -117,6 +131,10 @@ FROM (
     FROM pool_counters
     WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND (@every_tenant::boolean OR tenant_id = @tenant_id::uuid)
     UNION ALL
+    SELECT 'pool' AS kind, tenant_id, region, pool_id AS id, NULL::date AS night
+    FROM past_pool_counters
+    WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND (@every_tenant::boolean OR tenant_id = @tenant_id::uuid)
+    UNION ALL
     SELECT 'night' AS kind, tenant_id, region, room_type_id AS id, night
     FROM night_counters
     WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND (@every_tenant::boolean OR tenant_id = @tenant_id::uuid)
@@ -138,10 +156,47 @@ FROM (
     SELECT bl.tenant_id, bl.region, bl.booking_id AS owner_id, bl.kind, COALESCE(bl.pool_id, bl.room_type_id) AS unit_id, bl.pool_id, bl.room_type_id, bl.bucket, bl.shard, bl.night
     FROM booking_lines bl
     WHERE bl.kind <> 'SEAT' AND bl.state <> 'CANCELLED') AS u
-LEFT JOIN pool_counters p ON p.tenant_id = u.tenant_id AND p.region = u.region AND p.pool_id = u.pool_id AND p.bucket = u.bucket AND p.shard = u.shard
+LEFT JOIN (
+    SELECT hot.tenant_id, hot.region, hot.pool_id, hot.bucket, hot.shard FROM pool_counters hot
+    UNION ALL
+    SELECT past.tenant_id, past.region, past.pool_id, past.bucket, past.shard FROM past_pool_counters past) AS p
+    ON p.tenant_id = u.tenant_id AND p.region = u.region AND p.pool_id = u.pool_id AND p.bucket = u.bucket AND p.shard = u.shard
 LEFT JOIN night_counters n ON n.tenant_id = u.tenant_id AND n.region = u.region AND n.room_type_id = u.room_type_id AND n.bucket = u.bucket AND n.night = u.night
 WHERE (@every_tenant::boolean OR u.tenant_id = @tenant_id::uuid)
     AND ((u.kind = 'POOL' AND p.pool_id IS NULL) OR (u.kind = 'NIGHT' AND n.room_type_id IS NULL))
+LIMIT @max_examples;
+
+-- name: AuditStockPlaces :many
+-- A seat or a counter that stands in both tables, or in one in which its show has none: the past
+-- tables before it was completed, the others after it was archived.
+SELECT w.kind, w.tenant_id, w.region, w.id, w.owner_id, count(*) OVER () AS violations
+FROM (
+    SELECT 'seat' AS kind, s.tenant_id, s.region, s.seat_id AS id, s.show_id AS owner_id
+    FROM past_show_seats s
+    JOIN show_seats hot ON hot.tenant_id = s.tenant_id AND hot.region = s.region AND hot.show_id = s.show_id AND hot.seat_id = s.seat_id
+    WHERE @every_tenant::boolean OR s.tenant_id = @tenant_id::uuid
+    UNION ALL
+    SELECT 'counter' AS kind, c.tenant_id, c.region, c.pool_id AS id, c.pool_id AS owner_id
+    FROM past_pool_counters c
+    JOIN pool_counters hot ON hot.tenant_id = c.tenant_id AND hot.region = c.region AND hot.pool_id = c.pool_id AND hot.bucket = c.bucket AND hot.shard = c.shard
+    WHERE @every_tenant::boolean OR c.tenant_id = @tenant_id::uuid
+    UNION ALL
+    SELECT 'show' AS kind, w.tenant_id, w.region, w.id, w.event_id AS owner_id
+    FROM shows w
+    WHERE (@every_tenant::boolean OR w.tenant_id = @tenant_id::uuid)
+        AND ((w.archived_at IS NOT NULL AND (w.completed_at IS NULL
+                OR EXISTS (SELECT 1 FROM show_seats s WHERE s.tenant_id = w.tenant_id AND s.region = w.region AND s.show_id = w.id)))
+            OR (w.completed_at IS NULL
+                AND EXISTS (SELECT 1 FROM past_show_seats s WHERE s.tenant_id = w.tenant_id AND s.region = w.region AND s.show_id = w.id)))
+    UNION ALL
+    SELECT 'pool' AS kind, p.tenant_id, p.region, p.id, p.show_id AS owner_id
+    FROM pools p
+    JOIN shows w ON w.tenant_id = p.tenant_id AND w.region = p.region AND w.id = p.show_id
+    WHERE (@every_tenant::boolean OR p.tenant_id = @tenant_id::uuid)
+        AND ((w.archived_at IS NOT NULL
+                AND EXISTS (SELECT 1 FROM pool_counters c WHERE c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id))
+            OR (w.completed_at IS NULL
+                AND EXISTS (SELECT 1 FROM past_pool_counters c WHERE c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id)))) AS w
 LIMIT @max_examples;
 
 -- name: AuditCapturedPayments :many

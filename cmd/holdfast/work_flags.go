@@ -20,6 +20,7 @@ type workFlags struct {
 	SweepWorkers       int           `env:"HOLDFAST_SWEEP_WORKERS" default:"4" help:"The same of the queue sweeps."`
 	EventWorkers       int           `env:"HOLDFAST_EVENT_WORKERS" default:"8" help:"The same of the queue events."`
 	DeliveryWorkers    int           `env:"HOLDFAST_DELIVERY_WORKERS" default:"32" help:"The same of the queue deliveries."`
+	ArchiveAfter       time.Duration `env:"HOLDFAST_ARCHIVE_AFTER" default:"168h" help:"How long after its end the stock of a show leaves the tables that are sold from; 0 is never."`
 	AuditInterval      time.Duration `env:"HOLDFAST_AUDIT_INTERVAL" default:"15m" help:"How often the invariants are checked; 0 is never."`
 	RetentionInterval  time.Duration `env:"HOLDFAST_RETENTION_INTERVAL" default:"1h" help:"How often old rows are deleted; 0 is never."`
 	KeepRequests       time.Duration `env:"HOLDFAST_KEEP_REQUESTS" default:"72h" help:"For how long a request key answers again; at least 24h."`
@@ -31,7 +32,7 @@ type workFlags struct {
 func (f workFlags) config() jobs.Config {
 	return jobs.Config{
 		Queues: f.Queues, PaymentWorkers: f.PaymentWorkers, SweepWorkers: f.SweepWorkers, EventWorkers: f.EventWorkers, DeliveryWorkers: f.DeliveryWorkers,
-		AuditInterval: f.AuditInterval, RetentionInterval: f.RetentionInterval,
+		ArchiveAfter: f.ArchiveAfter, AuditInterval: f.AuditInterval, RetentionInterval: f.RetentionInterval,
 		Retention: bookings.Retention{
 			Requests: f.KeepRequests, Sessions: f.KeepSessions, ProviderEvents: f.KeepProviderEvents, Events: f.KeepEvents,
 		},
@@ -43,7 +44,7 @@ func (f workFlags) validate() error { return f.config().Validate() }
 
 // developmentWork is what `dev` does: everything, as often as a server of its own would.
 func developmentWork() workFlags {
-	return workFlags{AuditInterval: 15 * time.Minute, RetentionInterval: time.Hour}
+	return workFlags{ArchiveAfter: 7 * 24 * time.Hour, AuditInterval: 15 * time.Minute, RetentionInterval: time.Hour}
 }
 
 // regionMapFlag is where the cluster keeps the rows of each region code, as `regions apply` was told.

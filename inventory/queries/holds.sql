@@ -115,6 +115,7 @@ ORDER BY h.claimable_at
 LIMIT @max_holds;
 
 -- name: HoldsDue :many
+-- The oldest of all places: whoever sells much must not keep the holds of others from being swept.
 SELECT h.tenant_id, h.region, h.id
 FROM (SELECT unnest(@tenant_ids::uuid[]) AS tenant_id, unnest(@regions::text[]) AS region) AS t
 CROSS JOIN LATERAL (
@@ -124,6 +125,7 @@ CROSS JOIN LATERAL (
         AND due.claimable_at <= @now::timestamptz
     ORDER BY due.claimable_at
     LIMIT @max_holds) AS h
+ORDER BY h.claimable_at
 LIMIT @max_holds;
 
 -- name: SellingPlaces :many

@@ -43,7 +43,14 @@ SELECT @tenant_id::uuid, @region::text, @show_id::uuid, s.seat_id, s.price_level
 FROM (SELECT unnest(@seat_ids::uuid[]) AS seat_id, unnest(@price_level_ids::uuid[]) AS price_level_id) AS s;
 
 -- name: SeatStatuses :many
-SELECT seat_id, price_level_id, state, (state = 'HELD' AND claimable_at <= now())::boolean AS due, block_channel_id
-FROM show_seats
-WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id
-ORDER BY seat_id;
+-- The seats of a completed show stand in the past table, while they are being moved in both.
+SELECT u.seat_id, u.price_level_id, u.state, (u.state = 'HELD' AND u.claimable_at <= now())::boolean AS due, u.block_channel_id
+FROM (
+    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id
+    FROM show_seats s
+    WHERE s.tenant_id = @tenant_id AND s.region = @region AND s.show_id = @show_id
+    UNION ALL
+    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_channel_id
+    FROM past_show_seats p
+    WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.show_id = @show_id) AS u
+ORDER BY u.seat_id;

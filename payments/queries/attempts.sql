@@ -64,6 +64,7 @@ SET refunded_minor = refunded_minor + @amount_minor::bigint, version = version +
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
 
 -- name: AttemptsDue :many
+-- The oldest of all places: the open payments of one tenant must not keep those of others waiting.
 SELECT a.tenant_id, a.region, a.id
 FROM (SELECT unnest(@tenant_ids::uuid[]) AS tenant_id, unnest(@regions::text[]) AS region) AS t
 CROSS JOIN LATERAL (
@@ -73,6 +74,7 @@ CROSS JOIN LATERAL (
         AND due.next_check_at <= @now::timestamptz
     ORDER BY due.next_check_at
     LIMIT @max_attempts) AS a
+ORDER BY a.next_check_at
 LIMIT @max_attempts;
 
 -- name: AttemptsRefunded :many

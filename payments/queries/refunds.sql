@@ -41,6 +41,7 @@ SET state = @to_state, provider_refund = @provider_refund, failure_code = @failu
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state IN ('REQUESTED', 'SUBMITTED');
 
 -- name: RefundsDue :many
+-- The oldest of all places: the refunds of one tenant must not keep those of others waiting.
 SELECT r.tenant_id, r.region, r.id
 FROM (SELECT unnest(@tenant_ids::uuid[]) AS tenant_id, unnest(@regions::text[]) AS region) AS t
 CROSS JOIN LATERAL (
@@ -50,6 +51,7 @@ CROSS JOIN LATERAL (
         AND due.next_check_at <= @now::timestamptz
     ORDER BY due.next_check_at
     LIMIT @max_refunds) AS r
+ORDER BY r.next_check_at
 LIMIT @max_refunds;
 
 -- name: RefundExhaust :execrows

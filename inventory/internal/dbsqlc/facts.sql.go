@@ -149,7 +149,7 @@ func (q *Queries) RoomTypesForClaim(ctx context.Context, arg RoomTypesForClaimPa
 }
 
 const showsForClaim = `-- name: ShowsForClaim :many
-SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency
+SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency, (s.completed_at IS NOT NULL)::boolean AS completed
 FROM shows s
 WHERE s.tenant_id = $1 AND s.region = $2 AND s.id = ANY($3::uuid[])
 `
@@ -167,6 +167,7 @@ type ShowsForClaimRow struct {
 	SaleOpensAt  *time.Time
 	SaleClosesAt *time.Time
 	Currency     string
+	Completed    bool
 }
 
 // What a claim must know besides the units: read, never written.
@@ -186,6 +187,7 @@ func (q *Queries) ShowsForClaim(ctx context.Context, arg ShowsForClaimParams) ([
 			&i.SaleOpensAt,
 			&i.SaleClosesAt,
 			&i.Currency,
+			&i.Completed,
 		); err != nil {
 			return nil, err
 		}

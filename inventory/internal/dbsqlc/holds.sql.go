@@ -466,6 +466,7 @@ CROSS JOIN LATERAL (
         AND due.claimable_at <= $3::timestamptz
     ORDER BY due.claimable_at
     LIMIT $4) AS h
+ORDER BY h.claimable_at
 LIMIT $4
 `
 
@@ -482,6 +483,7 @@ type HoldsDueRow struct {
 	ID       uuid.UUID
 }
 
+// The oldest of all places: whoever sells much must not keep the holds of others from being swept.
 func (q *Queries) HoldsDue(ctx context.Context, arg HoldsDueParams) ([]HoldsDueRow, error) {
 	rows, err := q.db.Query(ctx, holdsDue,
 		arg.TenantIds,

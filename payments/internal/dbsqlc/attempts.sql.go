@@ -342,6 +342,7 @@ CROSS JOIN LATERAL (
         AND due.next_check_at <= $3::timestamptz
     ORDER BY due.next_check_at
     LIMIT $4) AS a
+ORDER BY a.next_check_at
 LIMIT $4
 `
 
@@ -358,6 +359,7 @@ type AttemptsDueRow struct {
 	ID       uuid.UUID
 }
 
+// The oldest of all places: the open payments of one tenant must not keep those of others waiting.
 func (q *Queries) AttemptsDue(ctx context.Context, arg AttemptsDueParams) ([]AttemptsDueRow, error) {
 	rows, err := q.db.Query(ctx, attemptsDue,
 		arg.TenantIds,

@@ -328,6 +328,7 @@ CROSS JOIN LATERAL (
         AND due.next_check_at <= $3::timestamptz
     ORDER BY due.next_check_at
     LIMIT $4) AS r
+ORDER BY r.next_check_at
 LIMIT $4
 `
 
@@ -344,6 +345,7 @@ type RefundsDueRow struct {
 	ID       uuid.UUID
 }
 
+// The oldest of all places: the refunds of one tenant must not keep those of others waiting.
 func (q *Queries) RefundsDue(ctx context.Context, arg RefundsDueParams) ([]RefundsDueRow, error) {
 	rows, err := q.db.Query(ctx, refundsDue,
 		arg.TenantIds,
