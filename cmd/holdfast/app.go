@@ -39,8 +39,9 @@ type store struct {
 }
 
 // openStore connects to the configured database, or finds or starts an engine. dataDir "" is a
-// throw-away one.
-func openStore(ctx context.Context, databaseURL, dataDir string, progress io.Writer, logger *slog.Logger) (*store, error) {
+// throw-away one. Reads are never stale unless change says so: most commands read back what they have
+// written.
+func openStore(ctx context.Context, databaseURL, dataDir string, progress io.Writer, logger *slog.Logger, change ...func(*db.Config)) (*store, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s := &store{registry: registry}
@@ -59,7 +60,11 @@ func openStore(ctx context.Context, databaseURL, dataDir string, progress io.Wri
 			return nil, errors.Join(err, s.closeEngine(ctx))
 		}
 	}
-	opened, err := db.Open(ctx, db.Config{URL: target, Metrics: registry})
+	config := db.Config{URL: target, Metrics: registry}
+	for _, c := range change {
+		c(&config)
+	}
+	opened, err := db.Open(ctx, config)
 	if err != nil {
 		return nil, errors.Join(err, s.closeEngine(ctx))
 	}
@@ -171,14 +176,14 @@ func (a *app) close() {
 
 // withApp opens the configured store with its services for one command. A data directory must have
 // a database already; none at all is a throw-away one.
-func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app) error) (err error) {
+func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app) error, change ...func(*db.Config)) (err error) {
 	if c.DatabaseURL == "" && c.DataDir != "" {
 		if err := requireData(c.DataDir); err != nil {
 			return err
 		}
 	}
 	logger := c.logger()
-	s, err := openStore(ctx, c.DatabaseURL, c.DataDir, os.Stderr, logger)
+	s, err := openStore(ctx, c.DatabaseURL, c.DataDir, os.Stderr, logger, change...)
 	if err != nil {
 		return err
 	}

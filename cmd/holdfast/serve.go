@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/holdfast/holdfast/graph/explorer"
+	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/jobs"
 	"github.com/holdfast/holdfast/payments"
 	"github.com/holdfast/holdfast/payments/sandbox"
@@ -32,8 +34,16 @@ func (p providerFlags) gateways() (map[string]payments.Gateway, error) {
 	return map[string]payments.Gateway{sandbox.Name: gateway}, nil
 }
 
+// stalenessFlag bounds the reads of a process that may be stale.
+type stalenessFlag struct {
+	MaxStaleness time.Duration `name:"max-staleness" env:"HOLDFAST_MAX_STALENESS" default:"5s" help:"On CockroachDB, how old lists, calendars, maps and audits may be at most, so that they neither wait for sales nor disturb them; 0 reads the present. Each read has a bound of its own, too."`
+}
+
+func (f stalenessFlag) allowStale(config *db.Config) { config.MaxStaleness = f.MaxStaleness }
+
 type serveCommand struct {
 	providerFlags
+	stalenessFlag
 	Listen        string `env:"HOLDFAST_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
 	Introspection bool   `env:"HOLDFAST_INTROSPECTION" help:"Let clients read the schema through introspection."`
 	Explorer      bool   `env:"HOLDFAST_EXPLORER" help:"Serve the GraphQL explorer at /explorer/ (needs introspection)."`
@@ -42,7 +52,7 @@ type serveCommand struct {
 
 // Run serves until the process is told to stop, then finishes what is under way.
 func (c *serveCommand) Run(ctx context.Context, root *cli) error {
-	return root.withProcess(ctx, c.providerFlags, func(ctx context.Context, a *app) error {
+	return root.withProcess(ctx, c.providerFlags, c.stalenessFlag, func(ctx context.Context, a *app) error {
 		options := httpOptions{introspection: c.Introspection}
 		if c.Explorer {
 			options.explorer = &explorer.Config{}
@@ -74,11 +84,12 @@ func (c *serveCommand) Run(ctx context.Context, root *cli) error {
 
 type workCommand struct {
 	providerFlags
+	stalenessFlag
 }
 
 // Run works until the process is told to stop, then finishes or hands back what is under way.
 func (c *workCommand) Run(ctx context.Context, root *cli) error {
-	return root.withProcess(ctx, c.providerFlags, func(ctx context.Context, a *app) error {
+	return root.withProcess(ctx, c.providerFlags, c.stalenessFlag, func(ctx context.Context, a *app) error {
 		workers, err := a.startWorkers(ctx)
 		if err != nil {
 			return err
@@ -90,7 +101,7 @@ func (c *workCommand) Run(ctx context.Context, root *cli) error {
 }
 
 // withProcess opens the configured database for a long-running process.
-func (c *cli) withProcess(ctx context.Context, providers providerFlags, act func(ctx context.Context, a *app) error) (err error) {
+func (c *cli) withProcess(ctx context.Context, providers providerFlags, staleness stalenessFlag, act func(ctx context.Context, a *app) error) (err error) {
 	if c.DatabaseURL == "" {
 		return errors.New("HOLDFAST_DATABASE_URL is not set: serve and work need a database; `holdfast dev` starts one by itself")
 	}
@@ -99,7 +110,7 @@ func (c *cli) withProcess(ctx context.Context, providers providerFlags, act func
 		return err
 	}
 	logger := c.logger()
-	s, err := openStore(ctx, c.DatabaseURL, "", nil, logger)
+	s, err := openStore(ctx, c.DatabaseURL, "", nil, logger, staleness.allowStale)
 	if err != nil {
 		return err
 	}

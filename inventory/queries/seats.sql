@@ -41,7 +41,7 @@ SELECT @tenant_id::uuid, @region::text, @show_id::uuid, s.seat_id, s.price_level
 FROM (SELECT unnest(@seat_ids::uuid[]) AS seat_id, unnest(@price_level_ids::uuid[]) AS price_level_id) AS s;
 
 -- name: SeatStatuses :many
-SELECT seat_id, price_level_id, state, (state = 'HELD' AND claimable_at <= now())::boolean AS due, block_channel_id
+SELECT seat_id, price_level_id, state, (state = 'HELD' AND claimable_at <= sqlc.arg(as_of)::timestamptz)::boolean AS due, block_channel_id
 FROM show_seats
 WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id
 ORDER BY seat_id;

@@ -13,13 +13,14 @@ import (
 )
 
 const seatStatuses = `-- name: SeatStatuses :many
-SELECT seat_id, price_level_id, state, (state = 'HELD' AND claimable_at <= now())::boolean AS due, block_channel_id
+SELECT seat_id, price_level_id, state, (state = 'HELD' AND claimable_at <= $1::timestamptz)::boolean AS due, block_channel_id
 FROM show_seats
-WHERE tenant_id = $1 AND region = $2 AND show_id = $3
+WHERE tenant_id = $2 AND region = $3 AND show_id = $4
 ORDER BY seat_id
 `
 
 type SeatStatusesParams struct {
+	AsOf     time.Time
 	TenantID uuid.UUID
 	Region   string
 	ShowID   uuid.UUID
@@ -34,7 +35,12 @@ type SeatStatusesRow struct {
 }
 
 func (q *Queries) SeatStatuses(ctx context.Context, arg SeatStatusesParams) ([]SeatStatusesRow, error) {
-	rows, err := q.db.Query(ctx, seatStatuses, arg.TenantID, arg.Region, arg.ShowID)
+	rows, err := q.db.Query(ctx, seatStatuses,
+		arg.AsOf,
+		arg.TenantID,
+		arg.Region,
+		arg.ShowID,
+	)
 	if err != nil {
 		return nil, err
 	}
