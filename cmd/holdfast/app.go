@@ -133,8 +133,8 @@ type app struct {
 }
 
 // newApp wires the services. gateways are the payment providers that this process can reach;
-// offline is always among them.
-func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway, logger *slog.Logger) (*app, error) {
+// offline is always among them. tune changes the saga's configuration.
+func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway, logger *slog.Logger, tune ...func(*bookings.Config)) (*app, error) {
 	if err := schema.RequireVersion(ctx, s.db); err != nil {
 		return nil, err
 	}
@@ -151,6 +151,9 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 		all[name] = gateway
 	}
 	bookingsConfig := bookings.Config{Logger: logger}
+	for _, change := range tune {
+		change(&bookingsConfig)
+	}
 	if err := bookingsConfig.Validate(); err != nil {
 		return nil, err
 	}

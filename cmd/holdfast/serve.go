@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/holdfast/holdfast/bookings"
 	"github.com/holdfast/holdfast/graph/explorer"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/jobs"
@@ -115,7 +116,11 @@ func (c *cli) withProcess(ctx context.Context, providers providerFlags, stalenes
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	a, err := newApp(ctx, s, gateways, logger)
+	var tune []func(*bookings.Config)
+	if c.tuneSales != nil {
+		tune = append(tune, c.tuneSales)
+	}
+	a, err := newApp(ctx, s, gateways, logger, tune...)
 	if err != nil {
 		return err
 	}
