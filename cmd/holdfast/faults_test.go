@@ -220,19 +220,21 @@ func (s *faultSite) newBuyers(n int) []*faultBuyer {
 	return more
 }
 
-// insist sends a request until it is answered. UNAVAILABLE, BUSY and, where the server may die, a
-// broken connection are no answers; any other error is the server's fault.
+// insist sends a request until it is answered. UNAVAILABLE, BUSY, no answer within apiCallTimeout and,
+// where the server may die, a broken connection are no answers; any other error is the server's fault.
 func insist[T any](ctx context.Context, s *faultSite, send func(ctx context.Context) (answer T, code string, err error)) (T, error) {
 	again := time.NewTicker(10 * time.Millisecond)
 	defer again.Stop()
 	for {
 		answer, code, err := send(ctx)
 		var said *apiError
+		var late interface{ Timeout() bool }
 		switch {
 		case err == nil && code != refusalBusy:
 			return answer, nil
 		case errors.As(err, &said) && said.Extensions.Code != "UNAVAILABLE":
 			return answer, err
+		case errors.As(err, &late) && late.Timeout():
 		case err != nil && said == nil && !s.serverDies:
 			return answer, err
 		}

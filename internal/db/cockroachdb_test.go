@@ -182,14 +182,28 @@ func TestOnceCockroachDB(t *testing.T) {
 
 var errAny = errors.New("any error")
 
+// lateContext has a deadline that passes when the test says so.
+type lateContext struct {
+	context.Context //nolint:containedctx // it is a context
+
+	passed bool
+}
+
+func (c *lateContext) Err() error {
+	if c.passed {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
 func TestOnceCockroachDBOutOfTime(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	_, err := onceCockroachDB(ctx, &script{}, limits{attempts: 0}, func(ctx context.Context, _ pgx.Tx) (int, error) {
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
+	late := &lateContext{Context: t.Context()}
+	_, err := onceCockroachDB(late, &script{}, limits{attempts: 0}, func(context.Context, pgx.Tx) (int, error) {
+		if late.passed {
+			return 0, late.Err()
 		}
+		late.passed = true
 		return 0, sqlState("40001")
 	})
 	if !errors.Is(err, ErrContention) {
