@@ -42,8 +42,9 @@ type store struct {
 }
 
 // openStore connects to the configured database, or finds or starts an engine. dataDir "" is a
-// throw-away one.
-func openStore(ctx context.Context, databaseURL, dataDir string, progress io.Writer, logger *slog.Logger) (*store, error) {
+// throw-away one. Reads are never stale unless change says so: most commands read back what they have
+// written.
+func openStore(ctx context.Context, databaseURL, dataDir string, progress io.Writer, logger *slog.Logger, change ...func(*db.Config)) (*store, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s := &store{registry: registry}
@@ -62,7 +63,11 @@ func openStore(ctx context.Context, databaseURL, dataDir string, progress io.Wri
 			return nil, errors.Join(err, s.closeEngine(ctx))
 		}
 	}
-	opened, err := db.Open(ctx, db.Config{URL: target, Metrics: registry})
+	config := db.Config{URL: target, Metrics: registry}
+	for _, c := range change {
+		c(&config)
+	}
+	opened, err := db.Open(ctx, config)
 	if err != nil {
 		return nil, errors.Join(err, s.closeEngine(ctx))
 	}
@@ -132,9 +137,19 @@ type app struct {
 	webhooks  *webhooks.Sender
 }
 
+// appSettings are what differs between the commands. The zero value fits all that sell nothing.
+type appSettings struct {
+	// receivers says to whom webhooks may go.
+	receivers webhooks.Config
+	// regions are those that tenants may use; none are all.
+	regions []ids.Region
+	// tuneSales changes the saga's configuration; nil leaves it.
+	tuneSales func(*bookings.Config)
+}
+
 // newApp wires the services. gateways are the payment providers that this process can reach;
-// offline is always among them. receivers says to whom webhooks may go. Tenants may use only the regions that are named; none are all.
-func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway, receivers webhooks.Config, logger *slog.Logger, named ...ids.Region) (*app, error) {
+// offline is always among them.
+func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway, logger *slog.Logger, settings appSettings) (*app, error) {
 	if err := schema.RequireVersion(ctx, s.db); err != nil {
 		return nil, err
 	}
@@ -151,14 +166,17 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 		all[name] = gateway
 	}
 	bookingsConfig := bookings.Config{Logger: logger}
+	if settings.tuneSales != nil {
+		settings.tuneSales(&bookingsConfig)
+	}
 	if err := bookingsConfig.Validate(); err != nil {
 		return nil, err
 	}
-	tenantsConfig := tenants.Config{Logger: logger, Regions: named}
+	tenantsConfig := tenants.Config{Logger: logger, Regions: settings.regions}
 	if err := tenantsConfig.Validate(); err != nil {
 		return nil, fmt.Errorf("tenants: %w", err)
 	}
-	sender, err := webhooks.New(receivers)
+	sender, err := webhooks.New(settings.receivers)
 	if err != nil {
 		return nil, err
 	}
@@ -189,14 +207,14 @@ func (a *app) close() {
 
 // withApp opens the configured store with its services for one command. A data directory must have
 // a database already; none at all is a throw-away one.
-func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app) error) (err error) {
+func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app) error, change ...func(*db.Config)) (err error) {
 	if c.DatabaseURL == "" && c.DataDir != "" {
 		if err := requireData(c.DataDir); err != nil {
 			return err
 		}
 	}
 	logger := c.logger()
-	s, err := openStore(ctx, c.DatabaseURL, c.DataDir, os.Stderr, logger)
+	s, err := openStore(ctx, c.DatabaseURL, c.DataDir, os.Stderr, logger, change...)
 	if err != nil {
 		return err
 	}
@@ -207,7 +225,7 @@ func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app)
 			return err
 		}
 	}
-	a, err := newApp(ctx, s, nil, webhooks.Config{}, logger)
+	a, err := newApp(ctx, s, nil, logger, appSettings{})
 	if err != nil {
 		return err
 	}
