@@ -160,6 +160,12 @@ func auditChecks() []auditCheck {
 				return violation(r.TenantID, r.Region, "booking ", r.ID)
 			})
 		}},
+		{"disputes add up", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
+			rows, err := q.AuditDisputeSums(ctx, dbsqlc.AuditDisputeSumsParams{EveryTenant: s.every, TenantID: s.tenant})
+			return list(rows, err, func(r dbsqlc.AuditDisputeSumsRow) string {
+				return violation(r.TenantID, r.Region, "payment attempt ", r.ID)
+			})
+		}},
 		{"refunds add up and stay within what was captured", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
 			rows, err := q.AuditRefundSums(ctx, dbsqlc.AuditRefundSumsParams{EveryTenant: s.every, TenantID: s.tenant})
 			return list(rows, err, func(r dbsqlc.AuditRefundSumsRow) string {

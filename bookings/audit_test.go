@@ -132,6 +132,10 @@ func TestTheAuditFindsDamage(t *testing.T) {
 			"every booking with a price was paid", "UPDATE payment_attempts SET disposition = 'ORPHANED' WHERE tenant_id = $1 AND id = $2",
 			func(d damaged) []any { return []any{d.applied} }, func(d damaged) string { return d.booking.String() },
 		},
+		"a dispute that is not counted": {
+			"disputes add up", "UPDATE payment_attempts SET lost_minor = 1 WHERE tenant_id = $1 AND id = $2",
+			func(d damaged) []any { return []any{d.applied} }, func(d damaged) string { return d.applied.String() },
+		},
 		"a refund that is not counted": {
 			"refunds add up and stay within what was captured", "UPDATE refunds SET amount_minor = amount_minor - 1 WHERE tenant_id = $1 AND attempt_id = $2",
 			func(d damaged) []any { return []any{d.orphan} }, func(d damaged) string { return d.orphan.String() },
@@ -146,7 +150,7 @@ func TestTheAuditFindsDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if report.OK || len(report.Checks) != 13 {
+			if report.OK || len(report.Checks) != 14 {
 				t.Errorf("the audit of %d checks says %v", len(report.Checks), report.OK)
 			}
 			for _, check := range report.Checks {

@@ -354,6 +354,7 @@ func (p placing) write(ctx context.Context, tx pgx.Tx, f facts, lines []HoldLine
 			HoldSeconds: f.terms.HoldSeconds, MaxHoldSeconds: f.terms.MaxHoldSeconds,
 			ProcessingSeconds: f.terms.ProcessingSeconds, GraceSeconds: f.terms.GraceSeconds,
 			LatePayment: f.terms.LatePayment, OnDecline: f.terms.OnDecline, MaxPerInstrument: f.terms.MaxActiveHoldsPerInstrument,
+			Capture: f.terms.Capture,
 		},
 	}
 	queries := dbsqlc.New(tx)
@@ -363,6 +364,7 @@ func (p placing) write(ctx context.Context, tx pgx.Tx, f facts, lines []HoldLine
 		MaxExtensions: hold.MaxExtensions, HoldSeconds: hold.Terms.HoldSeconds, MaxHoldSeconds: hold.Terms.MaxHoldSeconds,
 		ProcessingSeconds: hold.Terms.ProcessingSeconds, GraceSeconds: hold.Terms.GraceSeconds,
 		LatePayment: string(hold.Terms.LatePayment), OnDecline: string(hold.Terms.OnDecline), MaxPerInstrument: hold.Terms.MaxPerInstrument,
+		Capture: string(hold.Terms.Capture),
 		TotalMinor: total.Minor, Currency: string(total.Currency),
 	}); err != nil {
 		return Hold{}, fmt.Errorf("store the hold: %w", err)

@@ -74,8 +74,8 @@ VALUES ('11111111-1111-1111-1111-111111111111', 'A', 'a', 'eu', 'sandbox', 'acct
 	if err := d.Pool().QueryRow(t.Context(), "SELECT count(*) FROM tenants").Scan(&tenants); err != nil || tenants != 1 {
 		t.Errorf("%d tenants are left (%v), want 1", tenants, err)
 	}
-	migrateTo(t, d, 0)
 	for version := last; version >= 1; version-- {
+		migrateTo(t, d, version-1)
 		for _, statement := range statementsOf(t, version, "down") {
 			if _, err := d.Pool().Exec(t.Context(), statement.Text); err != nil {
 				t.Errorf("%s: %v", statement.Name, err)

@@ -6,10 +6,10 @@ SELECT clock_timestamp()::timestamptz AS now;
 -- name: HoldInsert :exec
 INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline,
     claimable_at, extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds,
-    late_payment, on_decline, max_per_instrument, total_minor, currency)
+    late_payment, on_decline, max_per_instrument, capture, total_minor, currency)
 VALUES (@tenant_id, @region, @id, @channel_id, @buyer_kind, @buyer_id, 'ACTIVE', @placed_at, @deadline, @deadline,
     @deadline, 0, @max_extensions, @hold_seconds, @max_hold_seconds, @processing_seconds, @grace_seconds,
-    @late_payment, @on_decline, @max_per_instrument, @total_minor, @currency);
+    @late_payment, @on_decline, @max_per_instrument, @capture, @total_minor, @currency);
 
 -- name: HoldLinesInsert :execrows
 INSERT INTO hold_lines (tenant_id, region, hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard,
@@ -33,14 +33,14 @@ FROM (
 -- name: HoldGet :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, total_minor, currency, version
+    max_per_instrument, capture, total_minor, currency, version
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
 
 -- name: HoldLock :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, total_minor, currency, version
+    max_per_instrument, capture, total_minor, currency, version
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id
 FOR UPDATE;

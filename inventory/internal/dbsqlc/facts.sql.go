@@ -267,7 +267,7 @@ func (q *Queries) ShowsForClaim(ctx context.Context, arg ShowsForClaimParams) ([
 const termsOfScopes = `-- name: TermsOfScopes :many
 SELECT scope_id, hold_seconds, max_extensions, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
     max_seats_per_hold, max_quantity_per_hold, max_nights_per_stay, max_active_holds_per_buyer,
-    max_active_holds_per_instrument, admission_required, orphan_seats
+    max_active_holds_per_instrument, admission_required, orphan_seats, capture
 FROM sales_terms
 WHERE tenant_id = $1 AND scope_id = ANY($2::uuid[])
 `
@@ -293,6 +293,7 @@ type TermsOfScopesRow struct {
 	MaxActiveHoldsPerInstrument *int64
 	AdmissionRequired           *bool
 	OrphanSeats                 *string
+	Capture                     *string
 }
 
 func (q *Queries) TermsOfScopes(ctx context.Context, arg TermsOfScopesParams) ([]TermsOfScopesRow, error) {
@@ -320,6 +321,7 @@ func (q *Queries) TermsOfScopes(ctx context.Context, arg TermsOfScopesParams) ([
 			&i.MaxActiveHoldsPerInstrument,
 			&i.AdmissionRequired,
 			&i.OrphanSeats,
+			&i.Capture,
 		); err != nil {
 			return nil, err
 		}
@@ -334,10 +336,10 @@ func (q *Queries) TermsOfScopes(ctx context.Context, arg TermsOfScopesParams) ([
 const termsSet = `-- name: TermsSet :exec
 INSERT INTO sales_terms (tenant_id, scope_id, hold_seconds, max_extensions, max_hold_seconds, processing_seconds, grace_seconds,
     late_payment, on_decline, max_seats_per_hold, max_quantity_per_hold, max_nights_per_stay, max_active_holds_per_buyer,
-    max_active_holds_per_instrument, admission_required, orphan_seats, updated_at)
+    max_active_holds_per_instrument, admission_required, orphan_seats, capture, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
     $8, $9, $10, $11, $12, $13,
-    $14, $15, $16, clock_timestamp())
+    $14, $15, $16, $17, clock_timestamp())
 ON CONFLICT (tenant_id, scope_id) DO UPDATE
 SET hold_seconds = excluded.hold_seconds, max_extensions = excluded.max_extensions,
     max_hold_seconds = excluded.max_hold_seconds, processing_seconds = excluded.processing_seconds,
@@ -345,7 +347,8 @@ SET hold_seconds = excluded.hold_seconds, max_extensions = excluded.max_extensio
     max_seats_per_hold = excluded.max_seats_per_hold, max_quantity_per_hold = excluded.max_quantity_per_hold,
     max_nights_per_stay = excluded.max_nights_per_stay, max_active_holds_per_buyer = excluded.max_active_holds_per_buyer,
     max_active_holds_per_instrument = excluded.max_active_holds_per_instrument,
-    admission_required = excluded.admission_required, orphan_seats = excluded.orphan_seats, updated_at = excluded.updated_at
+    admission_required = excluded.admission_required, orphan_seats = excluded.orphan_seats,
+    capture = excluded.capture, updated_at = excluded.updated_at
 `
 
 type TermsSetParams struct {
@@ -365,6 +368,7 @@ type TermsSetParams struct {
 	MaxActiveHoldsPerInstrument *int64
 	AdmissionRequired           *bool
 	OrphanSeats                 *string
+	Capture                     *string
 }
 
 func (q *Queries) TermsSet(ctx context.Context, arg TermsSetParams) error {
@@ -385,6 +389,7 @@ func (q *Queries) TermsSet(ctx context.Context, arg TermsSetParams) error {
 		arg.MaxActiveHoldsPerInstrument,
 		arg.AdmissionRequired,
 		arg.OrphanSeats,
+		arg.Capture,
 	)
 	return err
 }

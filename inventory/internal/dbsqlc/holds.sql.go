@@ -84,7 +84,7 @@ func (q *Queries) HoldEnd(ctx context.Context, arg HoldEndParams) (int64, error)
 const holdGet = `-- name: HoldGet :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, total_minor, currency, version
+    max_per_instrument, capture, total_minor, currency, version
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 `
@@ -115,6 +115,7 @@ type HoldGetRow struct {
 	LatePayment       string
 	OnDecline         string
 	MaxPerInstrument  int64
+	Capture           string
 	TotalMinor        int64
 	Currency          string
 	Version           int64
@@ -143,6 +144,7 @@ func (q *Queries) HoldGet(ctx context.Context, arg HoldGetParams) (HoldGetRow, e
 		&i.LatePayment,
 		&i.OnDecline,
 		&i.MaxPerInstrument,
+		&i.Capture,
 		&i.TotalMinor,
 		&i.Currency,
 		&i.Version,
@@ -153,10 +155,10 @@ func (q *Queries) HoldGet(ctx context.Context, arg HoldGetParams) (HoldGetRow, e
 const holdInsert = `-- name: HoldInsert :exec
 INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline,
     claimable_at, extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds,
-    late_payment, on_decline, max_per_instrument, total_minor, currency)
+    late_payment, on_decline, max_per_instrument, capture, total_minor, currency)
 VALUES ($1, $2, $3, $4, $5, $6, 'ACTIVE', $7, $8, $8,
     $8, 0, $9, $10, $11, $12, $13,
-    $14, $15, $16, $17, $18)
+    $14, $15, $16, $17, $18, $19)
 `
 
 type HoldInsertParams struct {
@@ -176,6 +178,7 @@ type HoldInsertParams struct {
 	LatePayment       string
 	OnDecline         string
 	MaxPerInstrument  int64
+	Capture           string
 	TotalMinor        int64
 	Currency          string
 }
@@ -198,6 +201,7 @@ func (q *Queries) HoldInsert(ctx context.Context, arg HoldInsertParams) error {
 		arg.LatePayment,
 		arg.OnDecline,
 		arg.MaxPerInstrument,
+		arg.Capture,
 		arg.TotalMinor,
 		arg.Currency,
 	)
@@ -336,7 +340,7 @@ func (q *Queries) HoldLinesInsert(ctx context.Context, arg HoldLinesInsertParams
 const holdLock = `-- name: HoldLock :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, total_minor, currency, version
+    max_per_instrument, capture, total_minor, currency, version
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 FOR UPDATE
@@ -368,6 +372,7 @@ type HoldLockRow struct {
 	LatePayment       string
 	OnDecline         string
 	MaxPerInstrument  int64
+	Capture           string
 	TotalMinor        int64
 	Currency          string
 	Version           int64
@@ -396,6 +401,7 @@ func (q *Queries) HoldLock(ctx context.Context, arg HoldLockParams) (HoldLockRow
 		&i.LatePayment,
 		&i.OnDecline,
 		&i.MaxPerInstrument,
+		&i.Capture,
 		&i.TotalMinor,
 		&i.Currency,
 		&i.Version,
