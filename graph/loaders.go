@@ -25,8 +25,9 @@ type loaders struct {
 	pools       *dataloadgen.Loader[inventory.ShowID, []inventory.Pool]
 	roomTypes   *dataloadgen.Loader[inventory.RoomTypeID, inventory.RoomType]
 	// offers are the room types of a property.
-	offers  *dataloadgen.Loader[tenants.PropertyID, []inventory.RoomType]
-	refunds *dataloadgen.Loader[payments.AttemptID, []payments.Refund]
+	offers   *dataloadgen.Loader[tenants.PropertyID, []inventory.RoomType]
+	refunds  *dataloadgen.Loader[payments.AttemptID, []payments.Refund]
+	disputes *dataloadgen.Loader[payments.AttemptID, []payments.Dispute]
 }
 
 // pricedShow is a show with what its price levels need of it.
@@ -63,6 +64,9 @@ func newLoaders(r *Resolver, actor tenants.Actor, wait time.Duration) *loaders {
 		}),
 		refunds: loader(wait, func(ctx context.Context, keys []payments.AttemptID) (map[payments.AttemptID][]payments.Refund, error) {
 			return r.bookings.RefundsOfAttempts(ctx, actor, keys)
+		}),
+		disputes: loader(wait, func(ctx context.Context, keys []payments.AttemptID) (map[payments.AttemptID][]payments.Dispute, error) {
+			return r.bookings.DisputesOfAttempts(ctx, actor, keys)
 		}),
 	}
 }

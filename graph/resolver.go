@@ -83,6 +83,7 @@ type Bookings interface {
 	Bookings(ctx context.Context, actor tenants.Actor, region ids.Region, after *bookings.Cursor, limit int) ([]bookings.Booking, bool, error)
 	AttemptsOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) ([]payments.Attempt, error)
 	RefundsOfAttempts(ctx context.Context, actor tenants.Actor, attempts []payments.AttemptID) (map[payments.AttemptID][]payments.Refund, error)
+	DisputesOfAttempts(ctx context.Context, actor tenants.Actor, attempts []payments.AttemptID) (map[payments.AttemptID][]payments.Dispute, error)
 	Audit(ctx context.Context, tenant *tenants.TenantID) (bookings.AuditReport, error)
 }
 

@@ -90,6 +90,7 @@ func TestEnumsAreTheDomainsConstants(t *testing.T) {
 		{"LatePayment", "inventory", "LatePayment"},
 		{"OnDecline", "inventory", "OnDecline"},
 		{"OrphanSeats", "inventory", "OrphanSeats"},
+		{"Capture", "inventory", "Capture"},
 		{"AreaShape", "inventory/charts", "AreaShape"},
 		{"ChannelKind", "tenants", "ChannelType"},
 		{"KeyType", "tenants", "KeyType"},
@@ -99,6 +100,7 @@ func TestEnumsAreTheDomainsConstants(t *testing.T) {
 		{"PaymentState", "payments", "AttemptState"},
 		{"PaymentDisposition", "payments", "Disposition"},
 		{"RefundState", "payments", "RefundRecordState"},
+		{"DisputeState", "payments", "DisputeState"},
 	} {
 		want := constantsOf(t, filepath.Join("..", enum.folder), enum.golang)
 		var got []string

@@ -31,7 +31,7 @@ func (r *mutationResolver) SetTerms(ctx context.Context, input generated.SetTerm
 		LatePayment: (*inventory.LatePayment)(input.LatePayment), OnDecline: (*inventory.OnDecline)(input.OnDecline),
 		MaxSeatsPerHold: input.MaxSeatsPerHold, MaxQuantityPerHold: input.MaxQuantityPerHold,
 		MaxNightsPerStay: input.MaxNightsPerStay, MaxActiveHoldsPerBuyer: input.MaxActiveHoldsPerBuyer,
-		MaxActiveHoldsPerInstrument: input.MaxActiveHoldsPerInstrument,
+		MaxActiveHoldsPerInstrument: input.MaxActiveHoldsPerInstrument, Capture: (*inventory.Capture)(input.Capture),
 	})
 	return one(terms, inInput(err), termsView)
 }
@@ -56,5 +56,6 @@ func termsView(t inventory.Terms) generated.Terms {
 		MaxSeatsPerHold: t.MaxSeatsPerHold, MaxQuantityPerHold: t.MaxQuantityPerHold, MaxNightsPerStay: t.MaxNightsPerStay,
 		MaxActiveHoldsPerBuyer: t.MaxActiveHoldsPerBuyer, MaxActiveHoldsPerInstrument: t.MaxActiveHoldsPerInstrument,
 		AdmissionRequired: t.AdmissionRequired, OrphanSeats: generated.OrphanSeats(t.OrphanSeats),
+		Capture: generated.Capture(t.Capture),
 	}
 }

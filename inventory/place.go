@@ -364,7 +364,7 @@ func (p placing) write(ctx context.Context, tx pgx.Tx, f facts, lines []HoldLine
 		MaxExtensions: hold.MaxExtensions, HoldSeconds: hold.Terms.HoldSeconds, MaxHoldSeconds: hold.Terms.MaxHoldSeconds,
 		ProcessingSeconds: hold.Terms.ProcessingSeconds, GraceSeconds: hold.Terms.GraceSeconds,
 		LatePayment: string(hold.Terms.LatePayment), OnDecline: string(hold.Terms.OnDecline), MaxPerInstrument: hold.Terms.MaxPerInstrument,
-		Capture: string(hold.Terms.Capture),
+		Capture:    string(hold.Terms.Capture),
 		TotalMinor: total.Minor, Currency: string(total.Currency),
 	}); err != nil {
 		return Hold{}, fmt.Errorf("store the hold: %w", err)
