@@ -70,6 +70,9 @@ func (c Checkout) validate(loopbackReturn bool) error {
 	if n := len(c.MethodToken); n > maxTokenLength || strings.ContainsFunc(c.MethodToken, func(r rune) bool { return r < '!' || r > '~' }) {
 		return fault.Invalid("paymentMethod.token", "expected at most %d visible ASCII characters", maxTokenLength)
 	}
+	if isCardNumber(c.MethodToken) {
+		return fault.Invalid("paymentMethod.token", "expected the provider's token of a payment method; a card number must never be sent here")
+	}
 	if c.ExpectedTotal.Minor < 0 || c.ExpectedTotal.Minor > money.MaxMinor {
 		return fault.Invalid("expectedTotal.amountMinor", "expected 0 to %d, got %d", int64(money.MaxMinor), c.ExpectedTotal.Minor)
 	}
@@ -91,6 +94,30 @@ func (c Checkout) validate(loopbackReturn bool) error {
 		}
 	}
 	return nil
+}
+
+// isCardNumber reports whether a token is a card's number, which is neither stored nor sent on: 12 to
+// 19 digits, perhaps with hyphens, with the right check digit.
+func isCardNumber(token string) bool {
+	const shortest, longest = 12, 19
+	digits, sum := 0, 0
+	for i := len(token) - 1; i >= 0; i-- {
+		if token[i] == '-' {
+			continue
+		}
+		if token[i] < '0' || token[i] > '9' {
+			return false
+		}
+		digit := int(token[i] - '0')
+		if digits%2 == 1 {
+			if digit *= 2; digit > 9 {
+				digit -= 9
+			}
+		}
+		sum += digit
+		digits++
+	}
+	return digits >= shortest && digits <= longest && sum%10 == 0
 }
 
 // validateReturn lets a buyer be sent only to where the connection is private, or to this machine.

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/holdfast/holdfast/bookings/bookingstest"
+	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/payments/sandbox"
 )
 
@@ -15,6 +16,10 @@ func TestEveryOutcomeOfAProvider(t *testing.T) {
 		booked   = "CONFIRMED SUCCEEDED/APPLIED BOOKED"
 		declined = "RELEASED DECLINED/card_declined"
 	)
+	// With the money reserved first, these end otherwise.
+	manually := map[string]string{
+		sandbox.TokenCaptureFails: "RELEASED DECLINED/capture_failed",
+	}
 	for token, want := range map[string]string{
 		sandbox.TokenApprove:                      booked,
 		sandbox.TokenDecline:                      declined,
@@ -37,15 +42,34 @@ func TestEveryOutcomeOfAProvider(t *testing.T) {
 		sandbox.TokenWebhookNever:                 booked,
 		sandbox.TokenWrongAmount:                  "RELEASED SUCCEEDED/ORPHANED refund 5001 SUCCEEDED",
 		sandbox.TokenRefundTimeout:                booked,
+		"tok_late_approve_after_1s":               booked,
+		sandbox.TokenApproveThenDecline:           booked,
+		sandbox.TokenCaptureFails:                 booked,
+		sandbox.TokenCaptureTimeout:               booked,
+		sandbox.TokenCaptureError:                 booked,
+		"tok_reservation_expires_after_600s":      booked,
+		sandbox.TokenDisputeWon:                   booked,
+		sandbox.TokenDisputeLost:                  booked,
 		"tok_no_such_thing":                       "RELEASED DECLINED/rejected",
+		"tok_approve@acct_of_another:alice":       "RELEASED DECLINED/rejected",
 		sandbox.TokenApprove + ":a-card-of-alice": booked,
 	} {
-		for kind, change := range map[string]func(*bookingstest.Setup){
-			"without webhooks": func(*bookingstest.Setup) {}, "with webhooks": webhooks,
+		for kind, mode := range map[string]struct {
+			change  func(*bookingstest.Setup)
+			capture inventory.Capture
+		}{
+			"without webhooks":        {func(*bookingstest.Setup) {}, inventory.CaptureAutomatic},
+			"with webhooks":           {webhooks, inventory.CaptureAutomatic},
+			"reserved, no webhooks":   {func(*bookingstest.Setup) {}, inventory.CaptureManual},
+			"reserved, with webhooks": {webhooks, inventory.CaptureManual},
 		} {
 			t.Run(token+" "+kind, func(t *testing.T) {
 				t.Parallel()
-				b := open(t, impatient, change)
+				want := want
+				if other, ok := manually[token]; ok && mode.capture == inventory.CaptureManual {
+					want = other
+				}
+				b := open(t, impatient, mode.change).terms(inventory.TermsChange{Capture: &mode.capture})
 				guest := b.Guest()
 				free := b.counts()
 				hold := guest.Hold(b.hall.Seats(1))

@@ -39,7 +39,7 @@ func (s *Server) createCharge(w http.ResponseWriter, r *http.Request) {
 	var seed string
 	if request.Method == "" {
 		act.answer = answerPending
-	} else if act, seed, err = readToken(request.Method); err != nil {
+	} else if act, seed, err = readOwnToken(request.Account, request.Method); err != nil {
 		s.refuse(w, r, invalid("method", "%s", err.Error()))
 		return
 	}

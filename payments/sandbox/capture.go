@@ -85,9 +85,11 @@ func (s *Server) readFingerprint(w http.ResponseWriter, r *http.Request) {
 	err := validateAccount(query.Get("account"))
 	var answer wireFingerprint
 	if err == nil {
-		if answer.Fingerprint, err = FingerprintOf(query.Get("method")); err != nil {
+		var seed string
+		if _, seed, err = readOwnToken(query.Get("account"), query.Get("method")); err != nil {
 			err = invalid("method", "%s", err.Error())
 		}
+		answer.Fingerprint = fingerprint(seed)
 	}
 	if err != nil {
 		s.refuse(w, r, err)

@@ -131,7 +131,7 @@ func (l *ledger) press(c *charge, press, method string) (again bool, err error) 
 		l.end(c, genericDecline)
 		return false, nil
 	case !c.act.confirm:
-		act, seed, err := readToken(method)
+		act, seed, err := readOwnToken(c.wire.Account, method)
 		if err != nil {
 			return false, invalid("method", "%s", err.Error())
 		}

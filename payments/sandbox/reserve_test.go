@@ -296,6 +296,10 @@ func TestAFingerprintIsThatOfTheCharge(t *testing.T) {
 	if charged := w.mustCharge(t, "pay_1", "tok_approve:alice"); charged.InstrumentFingerprint != mark {
 		t.Errorf("the fingerprint is %s, the charge's %s", mark, charged.InstrumentFingerprint)
 	}
+	w.mustCharge(t, "pay_2", "tok_approve@"+account+":alice")
+	if outcome, err := w.gateway.Charge(t.Context(), chargeRequest("pay_3", "tok_approve@acct_other:alice")); !errors.Is(err, payments.ErrRejected) {
+		t.Errorf("another account's token: %+v, %v", outcome, err)
+	}
 	if mark, err := w.gateway.Fingerprint(t.Context(), account, "4242424242424242"); err == nil {
 		t.Errorf("a card number has the fingerprint %s", mark)
 	}

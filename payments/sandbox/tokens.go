@@ -276,6 +276,15 @@ func fingerprint(seed string) string {
 	return "fp_" + hex.EncodeToString(sum[:12])
 }
 
+// readOwnToken is readToken for an account: what names another one, after an "@", is refused.
+func readOwnToken(account, token string) (behaviour, string, error) {
+	name, _, _ := strings.Cut(token, ":")
+	if _, owner, owned := strings.Cut(name, "@"); owned && owner != account {
+		return behaviour{}, "", errors.New("expected a token of this account, got another account's")
+	}
+	return readToken(token)
+}
+
 // readToken gives what the token does and the seed of its instrument: what follows the colon, or
 // else the whole token.
 func readToken(token string) (behaviour, string, error) {
@@ -283,6 +292,7 @@ func readToken(token string) (behaviour, string, error) {
 		return behaviour{}, "", fmt.Errorf("expected a token of at most %d characters", maxTokenLength)
 	}
 	name, seed, seeded := strings.Cut(token, ":")
+	name, _, _ = strings.Cut(name, "@")
 	if !seeded {
 		seed = token
 	} else if !isSeed(seed) {
