@@ -88,8 +88,8 @@ type RecordedEvent struct {
 	ReviewNote string
 }
 
-// Key names the event's row.
-func (e RecordedEvent) Key() EventKey {
+// Row names the event's row.
+func (e RecordedEvent) Row() EventKey {
 	return EventKey{Tenant: e.Place.Tenant, Region: e.Place.Region, Provider: e.Provider, Event: e.ID}
 }
 
@@ -122,7 +122,7 @@ func SetEventResultTx(ctx context.Context, tx pgx.Tx, at EventPlace, event Event
 
 // SetRetryResultTx is SetEventResultTx for one more try of a locked event.
 func SetRetryResultTx(ctx context.Context, tx pgx.Tx, event RecordedEvent, result EventResult, now time.Time) error {
-	return setResult(ctx, tx, event.Key(), result, retryAfter(event.ReceivedAt, event.Tries, now))
+	return setResult(ctx, tx, event.Row(), result, retryAfter(event.ReceivedAt, event.Tries, now))
 }
 
 func setResult(ctx context.Context, tx pgx.Tx, key EventKey, result EventResult, retryAt *time.Time) error {
