@@ -15,10 +15,9 @@ import (
 )
 
 // reserved is a sale whose driver died when the money was reserved.
-func reserved(t *testing.T, change ...func(*bookingstest.Setup)) (box, inventorytest.Buyer, inventory.Hold) {
+func reserved(t *testing.T) (box, inventorytest.Buyer, inventory.Hold) {
 	t.Helper()
-	change = append(change, func(s *bookingstest.Setup) { s.Sales.AfterStep = bookingstest.Crash("authorize") })
-	b := open(t, change...).terms(manual())
+	b := open(t, func(s *bookingstest.Setup) { s.Sales.AfterStep = bookingstest.Crash("authorize") }).terms(manual())
 	guest := b.Guest()
 	hold := guest.Hold(b.hall.Seats(1), b.floor().Units(2))
 	bookingstest.Survive(func() { _, _ = b.TryPay(guest, hold, sandbox.TokenApprove) })

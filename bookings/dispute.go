@@ -22,10 +22,10 @@ func (s *Service) disputeTx(ctx context.Context, tx pgx.Tx, event payments.Event
 		return payments.EventMismatch, errMismatch
 	}
 	state := payments.DisputeOpened
-	switch event.Type {
-	case payments.EventTypeDisputeWon:
+	if event.Type == payments.EventTypeDisputeWon {
 		state = payments.DisputeWon
-	case payments.EventTypeDisputeLost:
+	}
+	if event.Type == payments.EventTypeDisputeLost {
 		state = payments.DisputeLost
 	}
 	dispute, news, err := payments.RecordDisputeTx(ctx, tx, attempt, event.DisputeID, state, event.Amount, now)

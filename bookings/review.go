@@ -134,10 +134,10 @@ func (s *Service) keepAnswer(ctx context.Context, at payments.Located[payments.A
 		ID: "answer:" + at.ID.String(), Type: payments.EventTypeChargeSucceeded, Account: outcome.Account, Key: at.ID.String(),
 		ChargeID: outcome.ChargeID, Amount: outcome.Captured, DeclineCode: outcome.DeclineCode, InstrumentFingerprint: outcome.InstrumentFingerprint,
 	}
-	switch outcome.State {
-	case payments.OutcomeStateDeclined:
+	if outcome.State == payments.OutcomeStateDeclined {
 		event.Type = payments.EventTypeChargeDeclined
-	case payments.OutcomeStateAuthorized:
+	}
+	if outcome.State == payments.OutcomeStateAuthorized {
 		event.Type = payments.EventTypeChargeAuthorized
 	}
 	return s.keepMisfit(ctx, at, event)

@@ -219,10 +219,10 @@ func (s *Service) applyChargeEventTx(ctx context.Context, tx pgx.Tx, event payme
 		State: payments.OutcomeStateApproved, ChargeID: event.ChargeID, Captured: event.Amount, Account: event.Account,
 		InstrumentFingerprint: event.InstrumentFingerprint,
 	}
-	switch event.Type {
-	case payments.EventTypeChargeDeclined:
+	if event.Type == payments.EventTypeChargeDeclined {
 		outcome = payments.Outcome{State: payments.OutcomeStateDeclined, DeclineCode: event.DeclineCode, Account: event.Account}
-	case payments.EventTypeChargeAuthorized:
+	}
+	if event.Type == payments.EventTypeChargeAuthorized {
 		outcome.State, outcome.Captured = payments.OutcomeStateAuthorized, money.Amount{}
 	}
 	result, err := s.applyTx(ctx, tx, at, outcome)
