@@ -1,6 +1,7 @@
 package bookings_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/holdfast/holdfast/bookings/bookingstest"
@@ -43,7 +44,6 @@ func TestEveryOutcomeOfAProvider(t *testing.T) {
 		sandbox.TokenWrongAmount:                  "RELEASED SUCCEEDED/ORPHANED refund 5001 SUCCEEDED",
 		sandbox.TokenRefundTimeout:                booked,
 		"tok_late_approve_after_1s":               booked,
-		sandbox.TokenApproveThenDecline:           booked,
 		sandbox.TokenCaptureFails:                 booked,
 		sandbox.TokenCaptureTimeout:               booked,
 		sandbox.TokenCaptureError:                 booked,
@@ -86,6 +86,35 @@ func TestEveryOutcomeOfAProvider(t *testing.T) {
 				}
 				if got := b.counts(); got != free {
 					t.Errorf("counters %+v, were %+v", got, free)
+				}
+				b.Audit()
+			})
+		}
+	}
+}
+
+// The provider says yes and then no, or no and then yes. Its messages come in any order; the money is
+// taken for a booking, or given back.
+func TestAProviderThatContradictsItself(t *testing.T) {
+	t.Parallel()
+	const booked, refunded = "CONFIRMED SUCCEEDED/APPLIED BOOKED", "RELEASED SUCCEEDED/ORPHANED refund 5000 SUCCEEDED"
+	for token, ends := range map[string][]string{
+		sandbox.TokenApproveThenDecline: {booked, refunded}, sandbox.TokenDeclineThenApprove: {refunded},
+	} {
+		for _, capture := range []inventory.Capture{inventory.CaptureAutomatic, inventory.CaptureManual} {
+			t.Run(token+" "+string(capture), func(t *testing.T) {
+				t.Parallel()
+				b := open(t, webhooks).terms(inventory.TermsChange{Capture: &capture})
+				guest := b.Guest()
+				hold := guest.Hold(b.hall.Seats(1))
+				b.Pay(guest, hold, token)
+				b.Eventually("both messages have arrived and the refund is paid", func() bool {
+					b.Reconcile()
+					return b.Rows("provider_events") >= 2 && slices.Contains(ends, b.Sale(hold))
+				})
+				b.Settle()
+				if end := b.Sale(hold); !slices.Contains(ends, end) {
+					t.Errorf("ended as %s", end)
 				}
 				b.Audit()
 			})
