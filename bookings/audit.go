@@ -174,6 +174,12 @@ func auditChecks() []auditCheck {
 				return r.Violations, violation(r.TenantID, r.Region, "hold ", r.ID)
 			})
 		}},
+		{"disputes add up", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditDisputeSums(ctx, dbsqlc.AuditDisputeSumsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditDisputeSumsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "payment attempt ", r.ID)
+			})
+		}},
 		{"every captured payment has a booking or a refund", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
 			rows, err := q.AuditCapturedPayments(ctx, dbsqlc.AuditCapturedPaymentsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
 			return list(rows, err, func(r dbsqlc.AuditCapturedPaymentsRow) (int64, string) {

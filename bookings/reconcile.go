@@ -20,6 +20,8 @@ const reconcileWorkers = 8
 type Reconciled struct {
 	Attempts int
 	Refunds  int
+	// Events are provider events that had matched no payment and were tried again.
+	Events int
 }
 
 // Reconcile drives every attempt and refund whose next look is due, at most limit of each: what a
@@ -35,6 +37,10 @@ func (s *Service) Reconcile(ctx context.Context, limit int) (Reconciled, error) 
 		return Reconciled{}, db.Classify(err)
 	}
 	attempts, refunds, err := s.due(ctx, places, now, limit)
+	if err != nil {
+		return Reconciled{}, db.Classify(err)
+	}
+	events, err := payments.EventsToRetry(ctx, s.db.Pool(), places, now, limit)
 	if err != nil {
 		return Reconciled{}, db.Classify(err)
 	}
@@ -55,8 +61,11 @@ func (s *Service) Reconcile(ctx context.Context, limit int) (Reconciled, error) 
 	for _, refund := range refunds {
 		group.Go(func() error { note(s.DriveRefund(ctx, refund)); return nil })
 	}
+	for _, event := range events {
+		group.Go(func() error { note(s.retryEvent(ctx, event, places)); return nil })
+	}
 	err = group.Wait()
-	return Reconciled{Attempts: len(attempts), Refunds: len(refunds)}, errors.Join(append(failures, err)...)
+	return Reconciled{Attempts: len(attempts), Refunds: len(refunds), Events: len(events)}, errors.Join(append(failures, err)...)
 }
 
 // due lists the attempts and refunds whose next look is due.

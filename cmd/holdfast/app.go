@@ -25,6 +25,7 @@ import (
 	"github.com/holdfast/holdfast/jobs"
 	"github.com/holdfast/holdfast/payments"
 	"github.com/holdfast/holdfast/payments/offline"
+	"github.com/holdfast/holdfast/payments/sandbox"
 	"github.com/holdfast/holdfast/policies"
 	"github.com/holdfast/holdfast/schema"
 	"github.com/holdfast/holdfast/tenants"
@@ -165,7 +166,9 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 	for name, gateway := range gateways {
 		all[name] = gateway
 	}
-	bookingsConfig := bookings.Config{Logger: logger}
+	// Only where no money moves may a buyer be sent back to a shop on a developer's machine.
+	_, pretends := gateways[sandbox.Name]
+	bookingsConfig := bookings.Config{Logger: logger, LoopbackReturn: pretends}
 	if settings.tuneSales != nil {
 		settings.tuneSales(&bookingsConfig)
 	}
