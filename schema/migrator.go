@@ -4,13 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/golang-migrate/migrate/v4"
 	"github.com/golang-migrate/migrate/v4/database"
 	"github.com/golang-migrate/migrate/v4/source/iofs"
+
 	"github.com/holdfast/holdfast/internal/db"
+	"github.com/holdfast/holdfast/internal/sqlfloor"
 )
 
 // settings are what tests change.
@@ -63,6 +67,29 @@ type locked struct{ database.Driver }
 
 func (locked) Lock() error   { return nil }
 func (locked) Unlock() error { return nil }
+
+// Run runs a file statement by statement, each in a transaction of its own. As one text it would be one
+// transaction on PostgreSQL and, depending on its version, one or many on CockroachDB, which cannot
+// use in a transaction all that was changed in it before. Every statement may run again, so a file
+// that ends half-way is completed by its next run.
+func (l locked) Run(migration io.Reader) error {
+	text, err := io.ReadAll(migration)
+	if err != nil {
+		return fmt.Errorf("read a migration: %w", err)
+	}
+	for _, statement := range sqlfloor.Split(string(text)) {
+		err := l.Driver.Run(strings.NewReader(statement.Text))
+		var failed database.Error
+		if errors.As(err, &failed) {
+			failed.Line += uint(statement.Line - 1) //nolint:gosec // lines are counted from 1
+			return failed
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // migrator moves between versions. Version 0 is an empty database.
 type migrator struct {

@@ -307,16 +307,18 @@ func (b *faultBuyer) paysUntilAnswered(ctx context.Context) (apiPaid, error) {
 
 func (b *faultBuyer) cancelsUntilAnswered(ctx context.Context) (state string, err error) {
 	type answer struct {
-		State string `json:"state"`
-		Code  string `json:"code"`
+		Booking struct {
+			State string `json:"state"`
+		} `json:"booking"`
+		Code string `json:"code"`
 	}
 	said, err := insist(ctx, b.site, func(ctx context.Context) (answer, string, error) {
 		said, err := ask[answer](ctx, b.site.seller.admin,
-			`mutation ($input: BookingLinesInput!) { result: cancelBooking(input: $input) { ... on Booking { state } ... on BookingRefused { code } } }`,
+			`mutation ($input: CancelBookingInput!) { result: cancelBooking(input: $input) { ... on Cancellation { booking { state } } ... on CancellationRefused { code } } }`,
 			map[string]any{"input": apiInput{"requestKey": b.cancelKey, "booking": b.end.Booking.ID}})
 		return said, said.Code, err
 	})
-	return said.State + said.Code, err
+	return said.Booking.State + said.Code, err
 }
 
 // waits until the hold and its one payment have ended.

@@ -214,15 +214,17 @@ func TestAWorkerFinishesWhatItHasBegun(t *testing.T) {
 		t.Fatal(err)
 	}
 	done := sold(t, a, hold)
-	booking, err := ask[struct {
-		State string `json:"state"`
-	}](t.Context(), seller.admin, `mutation ($input: BookingLinesInput!) { result: cancelBooking(input: $input) { ... on Booking { state } } }`,
+	cancelled, err := ask[struct {
+		Booking struct {
+			State string `json:"state"`
+		} `json:"booking"`
+	}](t.Context(), seller.admin, `mutation ($input: CancelBookingInput!) { result: cancelBooking(input: $input) { ... on Cancellation { booking { state } } } }`,
 		setUp(apiInput{"booking": done.Booking.ID}))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if booking.State != "CANCELLED" {
-		t.Fatalf("the booking is %+v", booking)
+	if cancelled.Booking.State != "CANCELLED" {
+		t.Fatalf("the booking is %+v", cancelled)
 	}
 	worker := startProcess(t, i.settings, "work", "--queues=payments")
 	// The provider answers a second after it has the refund.

@@ -68,6 +68,8 @@ var rules = []Rule{
 	rule("system-time", ` AS OF SYSTEM TIME | CLUSTER_LOGICAL_TIMESTAMP `, "PostgreSQL has neither: db.InSnapshot with db.Stale"),
 	rule("merge", `^ MERGE | TABLESAMPLE | (GROUPING SETS|CUBE|ROLLUP) \(`, "CockroachDB 21.1 has none"),
 	rule("computed-column", ` \) VIRTUAL `, "PostgreSQL 15 has only STORED ones"),
+	rule("column-check", ` ADD COLUMN .*(CHECK|CONSTRAINT|REFERENCES|UNIQUE) `,
+		"CockroachDB makes the constraint once more when the column is there: drop it if it exists, and add it, in statements of their own"),
 	rule("not-repeatable", `^ CREATE (UNIQUE )?(INDEX|TABLE|SEQUENCE|SCHEMA|DATABASE|TYPE) ([^I]|I[^F]|$)|^ DROP \w+ ([^I]|I[^F]|$)|^ ALTER TABLE ([^I]|I[^F])| (ADD|DROP) (COLUMN|CONSTRAINT) ([^I]|I[^F])`,
 		"a killed migrator's file is run again from the top: IF [NOT] EXISTS"),
 }

@@ -1,12 +1,19 @@
 -- The rest of the payment saga: reservations that are captured later, pages of the provider on which
 -- buyers pay, disputes, and provider events that wait for their payment or for a person.
+--
+-- A constraint of a new column is dropped and added, not written with the column: CockroachDB would
+-- make it a second time when the file is run again.
 
-ALTER TABLE IF EXISTS sales_terms ADD COLUMN IF NOT EXISTS capture text CONSTRAINT sales_terms_capture CHECK (capture IN ('AUTOMATIC', 'MANUAL'));
-ALTER TABLE IF EXISTS holds ADD COLUMN IF NOT EXISTS capture text NOT NULL DEFAULT 'AUTOMATIC'
-    CONSTRAINT holds_capture CHECK (capture IN ('AUTOMATIC', 'MANUAL'));
+ALTER TABLE IF EXISTS sales_terms ADD COLUMN IF NOT EXISTS capture text;
+ALTER TABLE IF EXISTS sales_terms DROP CONSTRAINT IF EXISTS sales_terms_capture;
+ALTER TABLE IF EXISTS sales_terms ADD CONSTRAINT sales_terms_capture CHECK (capture IN ('AUTOMATIC', 'MANUAL'));
+ALTER TABLE IF EXISTS holds ADD COLUMN IF NOT EXISTS capture text NOT NULL DEFAULT 'AUTOMATIC';
+ALTER TABLE IF EXISTS holds DROP CONSTRAINT IF EXISTS holds_capture;
+ALTER TABLE IF EXISTS holds ADD CONSTRAINT holds_capture CHECK (capture IN ('AUTOMATIC', 'MANUAL'));
 
-ALTER TABLE IF EXISTS payment_attempts ADD COLUMN IF NOT EXISTS capture text NOT NULL DEFAULT 'AUTOMATIC'
-    CONSTRAINT payment_attempts_capture CHECK (capture IN ('AUTOMATIC', 'MANUAL'));
+ALTER TABLE IF EXISTS payment_attempts ADD COLUMN IF NOT EXISTS capture text NOT NULL DEFAULT 'AUTOMATIC';
+ALTER TABLE IF EXISTS payment_attempts DROP CONSTRAINT IF EXISTS payment_attempts_capture;
+ALTER TABLE IF EXISTS payment_attempts ADD CONSTRAINT payment_attempts_capture CHECK (capture IN ('AUTOMATIC', 'MANUAL'));
 -- Where the provider's page sends its buyer; empty for an attempt with a token.
 ALTER TABLE IF EXISTS payment_attempts ADD COLUMN IF NOT EXISTS return_url text NOT NULL DEFAULT '';
 -- Where the buyer has to go to pay or to confirm.
@@ -14,10 +21,12 @@ ALTER TABLE IF EXISTS payment_attempts ADD COLUMN IF NOT EXISTS redirect_url tex
 -- When the payment's window ends, as the provider was told; every repetition of a call carries it.
 ALTER TABLE IF EXISTS payment_attempts ADD COLUMN IF NOT EXISTS pay_until timestamptz;
 -- What is in open disputes, and what was taken back by lost ones.
-ALTER TABLE IF EXISTS payment_attempts ADD COLUMN IF NOT EXISTS disputed_minor bigint NOT NULL DEFAULT 0
-    CONSTRAINT payment_attempts_disputed CHECK (disputed_minor >= 0);
-ALTER TABLE IF EXISTS payment_attempts ADD COLUMN IF NOT EXISTS lost_minor bigint NOT NULL DEFAULT 0
-    CONSTRAINT payment_attempts_lost CHECK (lost_minor >= 0);
+ALTER TABLE IF EXISTS payment_attempts ADD COLUMN IF NOT EXISTS disputed_minor bigint NOT NULL DEFAULT 0;
+ALTER TABLE IF EXISTS payment_attempts DROP CONSTRAINT IF EXISTS payment_attempts_disputed;
+ALTER TABLE IF EXISTS payment_attempts ADD CONSTRAINT payment_attempts_disputed CHECK (disputed_minor >= 0);
+ALTER TABLE IF EXISTS payment_attempts ADD COLUMN IF NOT EXISTS lost_minor bigint NOT NULL DEFAULT 0;
+ALTER TABLE IF EXISTS payment_attempts DROP CONSTRAINT IF EXISTS payment_attempts_lost;
+ALTER TABLE IF EXISTS payment_attempts ADD CONSTRAINT payment_attempts_lost CHECK (lost_minor >= 0);
 
 -- AUTHORIZED is an open state. Open is said as "not settled" from here on.
 ALTER TABLE IF EXISTS payment_attempts DROP CONSTRAINT IF EXISTS payment_attempts_known_state;

@@ -36,5 +36,6 @@ CREATE TABLE IF NOT EXISTS presale_counters (
 ALTER TABLE IF EXISTS holds ADD COLUMN IF NOT EXISTS presale_code_id uuid;
 
 -- How many units of one show a guest may have in live holds and bookings together; null is no limit.
-ALTER TABLE IF EXISTS sales_terms ADD COLUMN IF NOT EXISTS max_units_per_buyer bigint
-    CONSTRAINT sales_terms_units_per_buyer CHECK (max_units_per_buyer BETWEEN 1 AND 1000);
+ALTER TABLE IF EXISTS sales_terms ADD COLUMN IF NOT EXISTS max_units_per_buyer bigint;
+ALTER TABLE IF EXISTS sales_terms DROP CONSTRAINT IF EXISTS sales_terms_units_per_buyer;
+ALTER TABLE IF EXISTS sales_terms ADD CONSTRAINT sales_terms_units_per_buyer CHECK (max_units_per_buyer BETWEEN 1 AND 1000);
