@@ -38,6 +38,10 @@ func (s *Service) requestRefundTx(ctx context.Context, tx pgx.Tx, attempt paymen
 // DriveRefund asks the provider for a refund under the action's own key, and records its answer. It
 // may run twice and in several processes at once: the provider pays once per key.
 func (s *Service) DriveRefund(ctx context.Context, at payments.Located[payments.RefundID]) error {
+	return s.driveRefund(ctx, at, DriverJob)
+}
+
+func (s *Service) driveRefund(ctx context.Context, at payments.Located[payments.RefundID], by Driver) error {
 	gateway, open, err := s.gatewayOfRefund(ctx, at)
 	if err != nil || !open {
 		return err
@@ -68,7 +72,7 @@ func (s *Service) DriveRefund(ctx context.Context, at payments.Located[payments.
 		return nil // It was submitted with the time of its next look.
 	}
 	_, err = db.Replayable(ctx, s.db, "bookings.SettleRefund", func(ctx context.Context, tx pgx.Tx) (payments.EventResult, error) {
-		return s.settleRefundTx(ctx, tx, at, outcome)
+		return s.settleRefundTx(ctx, tx, at, outcome, by)
 	})
 	if errors.Is(err, errMismatch) {
 		s.config.Logger.ErrorContext(ctx, "a provider's answer does not fit its refund; a person has to look", "refund", at.ID.String())
@@ -134,7 +138,7 @@ func (s *Service) askRefund(ctx context.Context, gateway payments.Gateway, work 
 
 // settleRefundTx records the provider's final word on a refund. What it failed is asked for again
 // under another action, later each time, a bounded number of times.
-func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Located[payments.RefundID], outcome payments.RefundOutcome) (payments.EventResult, error) {
+func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Located[payments.RefundID], outcome payments.RefundOutcome, by Driver) (payments.EventResult, error) {
 	if !outcome.State.Final() {
 		return payments.EventAlreadyKnown, nil
 	}
@@ -180,7 +184,7 @@ func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Loc
 		due := now.Add(time.Minute << try)
 		return payments.EventApplied, s.requestRefundTx(ctx, tx, attempt, action, refund.Reason, refund.Amount, now, due)
 	}
-	return payments.EventApplied, nil
+	return payments.EventApplied, mendedRefundTx(ctx, tx, by, attempt, refund, now)
 }
 
 // nextAction names the next try of a failed refund action: "orphan", "orphan#2", "orphan#3", …

@@ -281,6 +281,20 @@ func (s *Service) places(ctx context.Context) ([]payments.Place, error) {
 	return places, nil
 }
 
+// now is the database's clock.
+func (s *Service) now(ctx context.Context) (time.Time, error) {
+	now, err := inventory.Now(ctx, s.db.Pool())
+	return now, db.Classify(err)
+}
+
+// columnsOf are places as the parameters of a statement.
+func columnsOf(places []payments.Place) (tenantIDs []uuid.UUID, regions []string) {
+	for _, place := range places {
+		tenantIDs, regions = append(tenantIDs, place.Tenant.UUID), append(regions, string(place.Region))
+	}
+	return tenantIDs, regions
+}
+
 // emitTx writes an event in the transaction of its change, and the job that tells others of it.
 func (s *Service) emitTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, region ids.Region, kind string, entity uuid.UUID, version int64, event string, now time.Time) error {
 	id := uuid.New()

@@ -101,7 +101,7 @@ func (s *Service) applyEventTx(ctx context.Context, tx pgx.Tx, provider string, 
 		if event.Type == payments.EventTypeChargeDeclined {
 			outcome = payments.Outcome{State: payments.OutcomeStateDeclined, DeclineCode: event.DeclineCode, Account: event.Account}
 		}
-		return s.applyTx(ctx, tx, at, outcome)
+		return s.applyTx(ctx, tx, at, outcome, DriverWebhook)
 	case payments.EventTypeRefundSucceeded, payments.EventTypeRefundFailed:
 		refundID, err := ids.Parse[payments.RefundKind](event.Key)
 		if err != nil {
@@ -118,7 +118,7 @@ func (s *Service) applyEventTx(ctx context.Context, tx pgx.Tx, provider string, 
 		if event.Type == payments.EventTypeRefundFailed {
 			outcome.State, outcome.FailureCode = payments.RefundStateFailed, event.DeclineCode
 		}
-		return s.settleRefundTx(ctx, tx, payments.Located[payments.RefundID]{Tenant: at.Tenant, ID: refundID}, outcome)
+		return s.settleRefundTx(ctx, tx, payments.Located[payments.RefundID]{Tenant: at.Tenant, ID: refundID}, outcome, DriverWebhook)
 	case payments.EventTypeOther:
 	}
 	return "", fmt.Errorf("provider event of unknown type %q", event.Type)

@@ -210,6 +210,19 @@ func OfHold(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, region 
 	return attempts, nil
 }
 
+// GetMany reads attempts of one tenant and region. One that is not there is left out.
+func GetMany(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, region ids.Region, wanted []uuid.UUID) (map[uuid.UUID]Attempt, error) {
+	rows, err := dbsqlc.New(q).AttemptsByID(ctx, dbsqlc.AttemptsByIDParams{TenantID: tenant.UUID, Region: string(region), AttemptIds: wanted})
+	if err != nil {
+		return nil, fmt.Errorf("read payment attempts: %w", err)
+	}
+	attempts := make(map[uuid.UUID]Attempt, len(rows))
+	for _, row := range rows {
+		attempts[row.ID] = attemptOf(tenant, region, dbsqlc.AttemptGetRow(row))
+	}
+	return attempts, nil
+}
+
 // SubmitTx marks a locked CREATED attempt as being sent.
 func SubmitTx(ctx context.Context, tx pgx.Tx, attempt Attempt, now time.Time) error {
 	n, err := dbsqlc.New(tx).AttemptSubmit(ctx, dbsqlc.AttemptSubmitParams{
@@ -254,9 +267,10 @@ func DeclineTx(ctx context.Context, tx pgx.Tx, attempt Attempt, code string, now
 	return oneRow(n, err, "decline", attempt)
 }
 
-// Due lists open attempts whose next look is due, at most limit.
-func Due(ctx context.Context, q dbsqlc.DBTX, places []Place, now time.Time, limit int) ([]Located[AttemptID], error) {
-	params := dbsqlc.AttemptsDueParams{Now: now, MaxAttempts: int32(min(limit, maxDue))} //nolint:gosec // bounded here
+// Due lists open attempts of these providers whose next look is due, at most limit, the longest due
+// first.
+func Due(ctx context.Context, q dbsqlc.DBTX, places []Place, providers []string, now time.Time, limit int) ([]Located[AttemptID], error) {
+	params := dbsqlc.AttemptsDueParams{Now: now, Providers: providers, MaxAttempts: int32(min(limit, maxDue))} //nolint:gosec // bounded here
 	for _, p := range places {
 		params.TenantIds = append(params.TenantIds, p.Tenant.UUID)
 		params.Regions = append(params.Regions, string(p.Region))

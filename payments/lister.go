@@ -46,3 +46,8 @@ func (c ListedCharge) Outcome() Outcome {
 	}
 	return outcome
 }
+
+// Is reports whether the charge goes by this name.
+func (c ListedCharge) Is(id string) bool {
+	return id == c.ID || c.OtherID != "" && id == c.OtherID
+}

@@ -271,7 +271,7 @@ func TestWhatIsDueIsListed(t *testing.T) {
 	place := []payments.Place{{Tenant: l.tenant, Region: region}, {Tenant: ids.NewGlobal[tenants.TenantKind](), Region: region}}
 	due := func(at time.Time, limit int) int {
 		t.Helper()
-		found, err := payments.Due(t.Context(), l.db.Pool(), place, at, limit)
+		found, err := payments.Due(t.Context(), l.db.Pool(), place, []string{"sandbox"}, at, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -297,7 +297,7 @@ func TestWhatIsDueIsListed(t *testing.T) {
 	if _, err := l.refund(l.captured(), "one", 10); err != nil {
 		t.Fatal(err)
 	}
-	refunds, err := payments.DueRefunds(t.Context(), l.db.Pool(), place, l.now, 10)
+	refunds, err := payments.DueRefunds(t.Context(), l.db.Pool(), place, []string{"sandbox"}, l.now, 10)
 	if err != nil || len(refunds) != 1 {
 		t.Errorf("due refunds %v, %v", refunds, err)
 	}

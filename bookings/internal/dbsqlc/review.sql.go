@@ -308,7 +308,8 @@ FROM (
             WHERE n.tenant_id = f.tenant_id AND n.region = f.region AND n.attempt_id = f.attempt_id AND n.id <> f.id
                 AND split_part(n.action, '#', 1) = split_part(f.action, '#', 1) AND n.requested_at >= f.settled_at)
     UNION ALL
-    SELECT 'EVENT_' || e.result AS reason, e.received_at AS since, e.provider || ' ' || e.event_id AS item, a.hold_id, a.id AS attempt_id,
+    SELECT 'EVENT_' || e.result AS reason, e.received_at AS since, e.provider || ' ' || e.event_id AS item,
+        COALESCE(a.hold_id, '00000000-0000-0000-0000-000000000000'::uuid) AS hold_id, COALESCE(a.id, '00000000-0000-0000-0000-000000000000'::uuid) AS attempt_id,
         NULL::uuid AS refund_id, e.amount_minor, e.currency, e.provider, e.account, e.type AS detail, 0::bigint AS checks
     FROM provider_events e
     LEFT JOIN payment_attempts a ON a.tenant_id = e.tenant_id AND a.region = e.region AND a.id = e.attempt_id
@@ -316,7 +317,8 @@ FROM (
         AND v.subject_id = e.provider || ' ' || e.event_id
     WHERE e.tenant_id = $1 AND e.region = $2 AND e.result IN ('UNMATCHED', 'MISMATCH') AND v.subject_id IS NULL
     UNION ALL
-    SELECT 'CHARGE_' || d.reason AS reason, d.found_at AS since, d.id::text AS item, a.hold_id, d.attempt_id, NULL::uuid AS refund_id,
+    SELECT 'CHARGE_' || d.reason AS reason, d.found_at AS since, d.id::text AS item,
+        COALESCE(a.hold_id, '00000000-0000-0000-0000-000000000000'::uuid) AS hold_id, COALESCE(d.attempt_id, '00000000-0000-0000-0000-000000000000'::uuid) AS attempt_id, NULL::uuid AS refund_id,
         d.provider_minor AS amount_minor, d.currency, d.provider, d.account, d.charge_id AS detail, 0::bigint AS checks
     FROM payment_differences d
     LEFT JOIN payment_attempts a ON a.tenant_id = d.tenant_id AND a.region = d.region AND a.id = d.attempt_id
