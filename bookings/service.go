@@ -113,6 +113,8 @@ type Service struct {
 	inline chan struct{}
 	// background ends with the last payment being driven.
 	background sync.WaitGroup
+	// webhooks counts what providers send; see Collector.
+	webhooks *webhookMetrics
 }
 
 // NewService needs a migrated database, the payment gateways by provider name, and where to put
@@ -121,7 +123,7 @@ func NewService(d *db.DB, authorizer Authorizer, gateways map[string]payments.Ga
 	config = config.withDefaults()
 	return &Service{
 		db: d, authorizer: authorizer, gateways: gateways, jobs: jobs, config: config,
-		inline: make(chan struct{}, config.MaxInline),
+		inline: make(chan struct{}, config.MaxInline), webhooks: newWebhookMetrics(),
 	}
 }
 

@@ -25,9 +25,13 @@ const unroutedRegion ids.Region = "xx"
 func (s *Service) HandleWebhook(ctx context.Context, provider string, header map[string][]string, body []byte) error {
 	gateway, ok := s.gateways[provider]
 	if !ok {
+		s.webhooks.unknown()
 		return fault.NotFound("payment provider")
 	}
 	event, err := gateway.ParseWebhook(header, body)
+	if err != nil {
+		s.webhooks.refused(provider, err)
+	}
 	switch {
 	case errors.Is(err, payments.ErrBadSignature), errors.Is(err, payments.ErrStaleSignature):
 		return fault.Unauthenticated("the message's signature is not valid")
@@ -35,11 +39,13 @@ func (s *Service) HandleWebhook(ctx context.Context, provider string, header map
 		return fault.Invalid("body", "expected an event of provider %s", provider)
 	}
 	if !storable(event) {
+		s.webhooks.refused(provider, payments.ErrBadEvent)
 		return fault.Invalid("body", "expected an event of provider %s whose texts are readable", provider)
 	}
 	result, err := db.Replayable(ctx, s.db, "bookings.HandleWebhook", func(ctx context.Context, tx pgx.Tx) (payments.EventResult, error) {
 		return s.webhookTx(ctx, tx, provider, event)
 	})
+	s.webhooks.taken(provider, event, result, err)
 	if err != nil {
 		return err
 	}
