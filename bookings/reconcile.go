@@ -27,7 +27,7 @@ const (
 	reconcileWorkers = 16
 	// reconcileBudget is how long one run begins to ask about further payments; what is left is the
 	// next run's.
-	reconcileBudget = 15 * time.Second
+	reconcileBudget = 10 * time.Second
 	// maxUnmatched bounds the events that one run tries to match.
 	maxUnmatched = 100
 )

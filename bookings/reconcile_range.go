@@ -251,6 +251,10 @@ func (r *ranging) settled(ctx context.Context, attempt payments.Attempt) error {
 		if !refund.State.Open() {
 			continue
 		}
+		if _, reachable := r.service.gateways[attempt.Provider]; !reachable {
+			r.count(func(report *RangeReport) { report.Waiting++ })
+			continue
+		}
 		if err := r.refund(ctx, payments.Located[payments.RefundID]{Tenant: attempt.Tenant, ID: refund.ID}); err != nil {
 			return err
 		}
@@ -612,6 +616,9 @@ func (r *ranging) actOn(ctx context.Context, provider string, f finding) error {
 	if attempt.State == payments.AttemptStateSucceeded {
 		return nil // Somebody was faster.
 	}
+	if r.DryRun && attempt.State.Open() && r.asked(attempt) {
+		return nil // The dry run has asked the provider about it already.
+	}
 	outcome := f.charge.Outcome()
 	if gateway, reachable := r.service.gateways[provider]; reachable && r.Charges != nil {
 		// The provider's own word goes before that of a file, which may be old or edited.
@@ -639,6 +646,12 @@ func (r *ranging) actOn(ctx context.Context, provider string, f finding) error {
 		return err
 	}
 	return r.settled(ctx, attempt)
+}
+
+// asked reports whether an open attempt is one of those that were asked about one by one.
+func (r *ranging) asked(attempt payments.Attempt) bool {
+	_, reachable := r.service.gateways[attempt.Provider]
+	return reachable && !attempt.CreatedAt.Before(r.Since) && attempt.CreatedAt.Before(r.Until)
 }
 
 // keep records a difference, unless nothing is to be changed, and reports whether it waits for a

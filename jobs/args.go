@@ -64,6 +64,12 @@ type ReconcileArgs struct{}
 // Kind names the job in River's table.
 func (ReconcileArgs) Kind() string { return "reconcile_payments" }
 
+// CompareChargesArgs compares the providers' own lists of charges with ours.
+type CompareChargesArgs struct{}
+
+// Kind names the job in River's table.
+func (CompareChargesArgs) Kind() string { return "compare_charges" }
+
 // insertParams turns a domain's job into River's.
 func insertParams(job bookings.Job) (river.InsertManyParams, error) {
 	switch j := job.(type) {

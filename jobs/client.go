@@ -22,7 +22,7 @@ import (
 // Config tunes the workers of one process.
 type Config struct {
 	// PaymentWorkers, SweepWorkers and EventWorkers are how many jobs of each queue run at once.
-	// Defaults 16, 2 and 8.
+	// Defaults 16, 3 and 8.
 	PaymentWorkers int
 	SweepWorkers   int
 	EventWorkers   int
@@ -31,6 +31,9 @@ type Config struct {
 	// ReconcileInterval is how often open payments are looked after. Default 2 seconds; each
 	// attempt has its own growing wait.
 	ReconcileInterval time.Duration
+	// CompareInterval is how often it is looked whether an account's list of charges is due to be
+	// compared; each account has its own rhythm. Default 1 minute.
+	CompareInterval time.Duration
 	// Logger receives River's messages and failures. Default: nowhere.
 	Logger *slog.Logger
 }
@@ -38,7 +41,7 @@ type Config struct {
 // Limits of the periodic work: what one run looks at.
 const (
 	sweepLimit     = 2000
-	reconcileLimit = 500
+	reconcileLimit = 10_000
 	jobTimeout     = 30 * time.Second
 	rescueMargin   = 10 * time.Second
 	maxWorkers     = 1000
@@ -51,13 +54,16 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	defaultTo(&c.PaymentWorkers, 16)
-	defaultTo(&c.SweepWorkers, 2)
+	defaultTo(&c.SweepWorkers, 3)
 	defaultTo(&c.EventWorkers, 8)
 	if c.SweepInterval == 0 {
 		c.SweepInterval = time.Second
 	}
 	if c.ReconcileInterval == 0 {
 		c.ReconcileInterval = 2 * time.Second
+	}
+	if c.CompareInterval == 0 {
+		c.CompareInterval = time.Minute
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -72,7 +78,7 @@ func (c Config) Validate() error {
 			return fmt.Errorf("jobs: %s: expected 1 to %d", name, maxWorkers)
 		}
 	}
-	if c.SweepInterval < 0 || c.ReconcileInterval < 0 {
+	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.CompareInterval < 0 {
 		return errors.New("jobs: the intervals must not be negative")
 	}
 	return nil
@@ -163,6 +169,7 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 	river.AddWorker(workers, &eventWorker{logger: config.Logger})
 	river.AddWorker(workers, &expireWorker{stock: stock})
 	river.AddWorker(workers, &reconcileWorker{sales: sales})
+	river.AddWorker(workers, &compareWorker{sales: sales})
 	client, err := river.NewClient(riverDriver, &river.Config{
 		Logger:  slog.New(quiet{config.Logger.Handler()}),
 		Workers: workers,

@@ -52,7 +52,7 @@ func open(t *testing.T, change ...func(*bookingstest.Setup)) office {
 // the returned function ends them.
 func (o office) work(t *testing.T, change ...func(*jobs.Config)) (stop func()) {
 	t.Helper()
-	config := jobs.Config{SweepInterval: time.Hour, ReconcileInterval: time.Hour}
+	config := jobs.Config{SweepInterval: time.Hour, ReconcileInterval: time.Hour, CompareInterval: time.Hour}
 	for _, c := range change {
 		c(&config)
 	}

@@ -13,6 +13,7 @@ func periodicJobs(config Config) []*river.PeriodicJob {
 	return []*river.PeriodicJob{
 		periodic("expire_holds", config.SweepInterval, ExpireArgs{}),
 		periodic("reconcile_payments", config.ReconcileInterval, ReconcileArgs{}),
+		periodic("compare_charges", config.CompareInterval, CompareChargesArgs{}),
 	}
 }
 
