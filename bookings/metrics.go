@@ -262,4 +262,3 @@ func newGauges() gauges {
 	}
 	return g
 }
-

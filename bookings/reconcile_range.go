@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast/holdfast/bookings/internal/dbsqlc"
 	"github.com/holdfast/holdfast/internal/db"
+	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/payments"
@@ -496,6 +497,20 @@ func amountText(a money.Amount) string {
 		return ""
 	}
 	return a.String()
+}
+
+// PaymentAccount is the account through which a tenant is paid by a provider.
+func (s *Service) PaymentAccount(ctx context.Context, tenant tenants.TenantID, provider string) (string, error) {
+	seller, err := dbsqlc.New(s.db.Pool()).TenantPayments(ctx, tenant.UUID)
+	switch {
+	case db.IsNoRows(err):
+		return "", fault.NotFound("tenant")
+	case err != nil:
+		return "", db.Classify(fmt.Errorf("read the tenant's payment account: %w", err))
+	case seller.PaymentProvider != provider:
+		return "", fault.Conflict("the tenant is paid through %s, not through %s", seller.PaymentProvider, provider)
+	}
+	return seller.PaymentAccount, nil
 }
 
 // lists compares the provider's own lists, where it has them.

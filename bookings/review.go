@@ -99,7 +99,9 @@ type UnresolvedCursor struct {
 }
 
 // Cursor is where the thing stands in the list.
-func (u Unresolved) Cursor() UnresolvedCursor { return UnresolvedCursor{Since: u.Since, Item: u.Item.ID} }
+func (u Unresolved) Cursor() UnresolvedCursor {
+	return UnresolvedCursor{Since: u.Since, Item: u.Item.ID}
+}
 
 // Unresolved lists what about money is open for too long or waits for a person, in one region of the
 // actor's tenant, from the oldest, and says whether more follow. An operator of the installation sees

@@ -288,4 +288,3 @@ func stepsOfReviews(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, hol
 	}
 	return steps, nil
 }
-

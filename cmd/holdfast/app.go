@@ -153,11 +153,17 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 	if err := tenantsConfig.Validate(); err != nil {
 		return nil, fmt.Errorf("tenants: %w", err)
 	}
+	sales := bookings.NewService(s.db, enforcer, all, enqueuer, bookingsConfig)
+	if s.registry != nil {
+		if err := s.registry.Register(bookings.NewCollector(sales)); err != nil {
+			return nil, fmt.Errorf("register the metrics of payments: %w", err)
+		}
+	}
 	return &app{
 		store: s, logger: logger, policy: enforcer,
 		tenants:   tenants.NewService(s.db, enforcer, tenantsConfig),
 		inventory: inventory.NewService(s.db, enforcer),
-		bookings:  bookings.NewService(s.db, enforcer, all, enqueuer, bookingsConfig),
+		bookings:  sales,
 	}, nil
 }
 
@@ -171,7 +177,12 @@ func (a *app) close() {
 
 // withApp opens the configured store with its services for one command. A data directory must have
 // a database already; none at all is a throw-away one.
-func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app) error) (err error) {
+func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app) error) error {
+	return c.withProviders(ctx, nil, act)
+}
+
+// withProviders is withApp for a command that asks payment providers.
+func (c *cli) withProviders(ctx context.Context, gateways map[string]payments.Gateway, act func(ctx context.Context, a *app) error) (err error) {
 	if c.DatabaseURL == "" && c.DataDir != "" {
 		if err := requireData(c.DataDir); err != nil {
 			return err
@@ -189,7 +200,7 @@ func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app)
 			return err
 		}
 	}
-	a, err := newApp(ctx, s, nil, logger)
+	a, err := newApp(ctx, s, gateways, logger)
 	if err != nil {
 		return err
 	}
