@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"time"
 
 	"cloud.google.com/go/civil"
 
@@ -84,6 +85,12 @@ type Bookings interface {
 	AttemptsOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) ([]payments.Attempt, error)
 	RefundsOfAttempts(ctx context.Context, actor tenants.Actor, attempts []payments.AttemptID) (map[payments.AttemptID][]payments.Refund, error)
 	Audit(ctx context.Context, tenant *tenants.TenantID) (bookings.AuditReport, error)
+
+	Unresolved(ctx context.Context, actor tenants.Actor, region ids.Region, after *bookings.UnresolvedCursor, limit int) ([]bookings.Unresolved, bool, error)
+	ResolveReview(ctx context.Context, actor tenants.Actor, item bookings.ReviewItem, note string) (bookings.Review, error)
+	RepairCounts(ctx context.Context, actor tenants.Actor, region ids.Region, day time.Time) ([]bookings.RepairCount, error)
+	Repairs(ctx context.Context, actor tenants.Actor, region ids.Region, day time.Time, after *bookings.RepairCursor, limit int) ([]bookings.Repair, bool, error)
+	PaymentTimeline(ctx context.Context, actor tenants.Actor, of bookings.TimelineOf) (bookings.Timeline, error)
 }
 
 // Authorizer decides who may run the audit, which package bookings runs for whoever asks it; a
