@@ -53,7 +53,31 @@ func (s *Service) driveCharge(ctx context.Context, at payments.Located[payments.
 	if err != nil {
 		s.config.Logger.InfoContext(ctx, "the payment provider gave no definite answer", "attempt", attempt.ID.String(), "error", err)
 	}
+	if undecided(outcome.State) {
+		err := s.askLater(ctx, attempt)
+		s.config.AfterStep("apply")
+		return err
+	}
 	return s.apply(ctx, at, outcome, by)
+}
+
+// undecided reports whether an outcome changes nothing but the time of the next look.
+func undecided(state payments.OutcomeState) bool {
+	return state == payments.OutcomeStateUnknown || state == payments.OutcomeStatePending || state == payments.OutcomeStateNotFound
+}
+
+// askLater says of an attempt that its outcome is still open. It changes the attempt's row alone and
+// holds no other, so it needs no lock of the hold: a backlog of payments whose provider is silent
+// costs one statement each. An attempt that somebody has ended meanwhile is left as it is.
+func (s *Service) askLater(ctx context.Context, attempt payments.Attempt) error {
+	_, err := db.Replayable(ctx, s.db, "bookings.AskLater", func(ctx context.Context, tx pgx.Tx) (struct{}, error) {
+		now, err := inventory.Now(ctx, tx)
+		if err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, payments.AskLaterTx(ctx, tx, attempt, now)
+	})
+	return err
 }
 
 func (s *Service) gateway(provider string) (payments.Gateway, error) {

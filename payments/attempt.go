@@ -233,12 +233,26 @@ func SubmitTx(ctx context.Context, tx pgx.Tx, attempt Attempt, now time.Time) er
 
 // CheckLaterTx says of a locked open attempt that its outcome is not known, and when to ask again.
 func CheckLaterTx(ctx context.Context, tx pgx.Tx, attempt Attempt, now time.Time) error {
-	n, err := dbsqlc.New(tx).AttemptCheckLater(ctx, dbsqlc.AttemptCheckLaterParams{
+	n, err := checkLater(ctx, tx, attempt, now)
+	return oneRow(n, err, "look later at", attempt)
+}
+
+func checkLater(ctx context.Context, tx pgx.Tx, attempt Attempt, now time.Time) (int64, error) {
+	return dbsqlc.New(tx).AttemptCheckLater(ctx, dbsqlc.AttemptCheckLaterParams{
 		TenantID: attempt.Tenant.UUID, Region: string(attempt.ID.Region), ID: attempt.ID.UUID, ToState: string(AttemptStateUnknown),
 		FromStates:  []string{string(AttemptStateCreated), string(AttemptStateSubmitted), string(AttemptStateUnknown)},
 		NextCheckAt: now.Add(waitAfter(attempt.Checks)),
 	})
-	return oneRow(n, err, "look later at", attempt)
+}
+
+// AskLaterTx is CheckLaterTx for an attempt that is not locked: one that has ended meanwhile is left
+// as it is. Two who look at the same moment count as two looks.
+func AskLaterTx(ctx context.Context, tx pgx.Tx, attempt Attempt, now time.Time) error {
+	_, err := checkLater(ctx, tx, attempt, now)
+	if err != nil {
+		return fmt.Errorf("look later at payment attempt %s: %w", attempt.ID, err)
+	}
+	return nil
 }
 
 // SucceedTx records that a locked attempt's money was taken, and what for.
