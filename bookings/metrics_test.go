@@ -116,7 +116,8 @@ func TestProvidersMessagesAreCounted(t *testing.T) {
 		{b.ProviderName, http.Header{}},
 		{b.ProviderName, signature("whsec_sandbox_test", time.Now().Add(-time.Hour), []byte("{}"))},
 		{b.ProviderName, signature("whsec_sandbox_test", time.Now(), []byte("{}"))},
-		{"made-up", http.Header{}}, {"made-up-too", http.Header{}},
+		{"made-up", http.Header{}},
+		{"made-up-too", http.Header{}},
 	} {
 		if err := b.Sales.HandleWebhook(t.Context(), c.provider, c.header, []byte("{}")); err == nil {
 			t.Error("taken")

@@ -182,25 +182,21 @@ func TestTheTimelineOfASaleThatWasMended(t *testing.T) {
 	steps := b.timeline(t, bookings.TimelineOf{Booking: &booking.ID})
 	expect(t, "in the end", kindsOf(steps), "HOLD_PLACED HOLD_EXTENDED PAYMENT_CREATED PAYMENT_SUBMITTED PAYMENT_SETTLED HOLD_ENDED BOOKED REPAIR"+
 		" PROVIDER_EVENT BOOKING_CHANGED REFUND_REQUESTED REFUND_SETTLED")
+	told := map[bookings.StepKind]bookings.Step{}
 	for _, step := range steps {
-		switch step.Kind {
-		case bookings.StepPaymentSettled:
-			if *step.Amount != attempt.Amount || *step.Attempt != attempt.ID || !strings.HasPrefix(step.Detail, "SUCCEEDED APPLIED") {
-				t.Errorf("the payment's end is told as %+v", step)
-			}
-		case bookings.StepRepair:
-			if step.By != "JOB" || !strings.HasPrefix(step.Detail, "CONFIRMED") {
-				t.Errorf("the repair is told as %+v", step)
-			}
-		case bookings.StepProviderEvent:
-			if !strings.HasSuffix(step.Detail, "ALREADY_KNOWN") {
-				t.Errorf("the event is told as %+v", step)
-			}
-		case bookings.StepRefundSettled:
-			if !strings.HasPrefix(step.Detail, "SUCCEEDED") || step.Refund == nil {
-				t.Errorf("the refund's end is told as %+v", step)
-			}
-		}
+		told[step.Kind] = step
+	}
+	if step := told[bookings.StepPaymentSettled]; *step.Amount != attempt.Amount || *step.Attempt != attempt.ID || !strings.HasPrefix(step.Detail, "SUCCEEDED APPLIED") {
+		t.Errorf("the payment's end is told as %+v", step)
+	}
+	if step := told[bookings.StepRepair]; step.By != "JOB" || !strings.HasPrefix(step.Detail, "CONFIRMED") {
+		t.Errorf("the repair is told as %+v", step)
+	}
+	if step := told[bookings.StepProviderEvent]; !strings.HasSuffix(step.Detail, "ALREADY_KNOWN") {
+		t.Errorf("the event is told as %+v", step)
+	}
+	if step := told[bookings.StepRefundSettled]; !strings.HasPrefix(step.Detail, "SUCCEEDED") || step.Refund == nil {
+		t.Errorf("the refund's end is told as %+v", step)
 	}
 }
 
