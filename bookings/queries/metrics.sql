@@ -12,7 +12,7 @@ FROM (
             WHEN o.created_at > sqlc.arg(day_ago)::timestamptz THEN '1d'
             ELSE 'older' END)::text AS age
         FROM payment_attempts o
-        WHERE o.tenant_id = t.tenant_id AND o.region = t.region AND o.state IN ('CREATED', 'SUBMITTED', 'UNKNOWN')
+        WHERE o.tenant_id = t.tenant_id AND o.region = t.region AND o.settled_at IS NULL
         ORDER BY o.next_check_at
         LIMIT @max_rows) AS a) AS x
 GROUP BY x.state, x.age;

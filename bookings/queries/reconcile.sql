@@ -2,7 +2,7 @@
 -- Attempts whose outcome is open, due or not, in the order of their ids.
 SELECT id
 FROM payment_attempts
-WHERE tenant_id = @tenant_id AND region = @region AND state IN ('CREATED', 'SUBMITTED', 'UNKNOWN') AND provider = ANY(@providers::text[])
+WHERE tenant_id = @tenant_id AND region = @region AND settled_at IS NULL AND provider = ANY(@providers::text[])
     AND created_at >= @since::timestamptz AND created_at < @until::timestamptz AND id > @after_id::uuid
 ORDER BY id
 LIMIT @max_rows;

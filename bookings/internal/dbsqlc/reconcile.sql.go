@@ -329,7 +329,7 @@ func (q *Queries) ListingSet(ctx context.Context, arg ListingSetParams) error {
 const openAttemptsPage = `-- name: OpenAttemptsPage :many
 SELECT id
 FROM payment_attempts
-WHERE tenant_id = $1 AND region = $2 AND state IN ('CREATED', 'SUBMITTED', 'UNKNOWN') AND provider = ANY($3::text[])
+WHERE tenant_id = $1 AND region = $2 AND settled_at IS NULL AND provider = ANY($3::text[])
     AND created_at >= $4::timestamptz AND created_at < $5::timestamptz AND id > $6::uuid
 ORDER BY id
 LIMIT $7

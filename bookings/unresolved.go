@@ -164,8 +164,8 @@ type Review struct {
 	ResolvedAt time.Time
 }
 
-// maxNoteLength is the longest note of a decision, in characters.
-const maxNoteLength = 1000
+// maxDecisionLength is the longest note of a decision, in characters.
+const maxDecisionLength = 1000
 
 // ResolveReview records that a person has dealt with an item of the review queue, and how. It moves
 // no money. Whoever decides first has decided: a repetition is answered with that decision.
@@ -174,8 +174,8 @@ func (s *Service) ResolveReview(ctx context.Context, actor tenants.Actor, item R
 		return Review{}, err
 	}
 	note = strings.TrimSpace(note)
-	if n := utf8.RuneCountInString(note); n < 1 || n > maxNoteLength || !utf8.ValidString(note) || strings.ContainsFunc(note, func(r rune) bool { return unicode.IsControl(r) && r != '\n' }) {
-		return Review{}, fault.Invalid("note", "expected what was done about it, in 1 to %d characters", maxNoteLength)
+	if n := utf8.RuneCountInString(note); n < 1 || n > maxDecisionLength || !utf8.ValidString(note) || strings.ContainsFunc(note, func(r rune) bool { return unicode.IsControl(r) && r != '\n' }) {
+		return Review{}, fault.Invalid("note", "expected what was done about it, in 1 to %d characters", maxDecisionLength)
 	}
 	return db.Replayable(ctx, s.db, "bookings.ResolveReview", func(ctx context.Context, tx pgx.Tx) (Review, error) {
 		queries := dbsqlc.New(tx)

@@ -6,7 +6,7 @@ FROM (
         a.amount_minor, a.currency, a.provider, a.account, a.state AS detail, a.checks
     FROM payment_attempts a
     JOIN holds h ON h.tenant_id = a.tenant_id AND h.region = a.region AND h.id = a.hold_id
-    WHERE a.tenant_id = @tenant_id AND a.region = @region AND a.state IN ('CREATED', 'SUBMITTED', 'UNKNOWN')
+    WHERE a.tenant_id = @tenant_id AND a.region = @region AND a.settled_at IS NULL
         AND (h.state <> 'PROCESSING' OR h.deadline <= @now::timestamptz)
     UNION ALL
     SELECT 'REFUND_OPEN' AS reason, r.requested_at AS since, r.id::text AS item, a.hold_id, a.id AS attempt_id, r.id AS refund_id,
