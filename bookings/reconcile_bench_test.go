@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"github.com/holdfast/holdfast/bookings"
 	"github.com/holdfast/holdfast/bookings/bookingstest"
 	"github.com/holdfast/holdfast/internal/money"
@@ -60,24 +62,31 @@ func BenchmarkReconcile(b *testing.B) {
 
 // backlog makes holds of one unit of a split pool, whose payments are all unknown and due.
 func backlog(shop *bookingstest.Shop, n int) {
-	const shards = 64
+	const shards, chunk = 64, 2000
 	pool := shop.Hall(1, inventorytest.PoolOf("Floor", int64(max(n, shards)), shards)).Pools[0]
-	shop.Exec(`INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at,
-			max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline, max_per_instrument, total_minor, currency)
-		SELECT $1, $2, gen_random_uuid(), $3, 'GUEST', gen_random_uuid(), 'PROCESSING', now(), now() + interval '1 day', now() + interval '1 day', now() + interval '1 day',
-			1, 300, 900, 120, 900, 'HONOUR', 'RELEASE', 5, 1000, 'EUR'
-		FROM generate_series(1, $4::bigint)`, string(inventorytest.Region), shop.Owner.Channel.UUID, n)
-	shop.Exec(`INSERT INTO hold_lines (tenant_id, region, hold_id, ordinal, item, kind, show_id, pool_id, shard, bucket, quantity, amount_minor)
-		SELECT p.tenant_id, p.region, h.id, 0, 0, 'POOL', p.show_id, p.id, h.n % $3::bigint, '00000000-0000-0000-0000-000000000000', 1, 1000
-		FROM pools p
-		JOIN (SELECT tenant_id, id, row_number() OVER (ORDER BY id) AS n FROM holds WHERE tenant_id = $1) h ON h.tenant_id = p.tenant_id
-		WHERE p.tenant_id = $1 AND p.id = $2`, pool.ID.UUID, shards)
-	shop.Exec(`UPDATE pool_counters c SET held = l.held, ceiling = GREATEST(c.ceiling, l.held)
-		FROM (SELECT shard, count(*) AS held FROM hold_lines WHERE tenant_id = $1 GROUP BY shard) AS l
-		WHERE c.tenant_id = $1 AND c.pool_id = $2 AND c.shard = l.shard`, pool.ID.UUID)
-	shop.Exec(`INSERT INTO checkouts (tenant_id, region, hold_id, contact_name, contact_email, partner_reference)
-		SELECT tenant_id, region, id, '', '', '' FROM holds WHERE tenant_id = $1`)
-	shop.Exec(`INSERT INTO payment_attempts (tenant_id, region, id, hold_id, provider, account, method_token, amount_minor, currency, state, checks, next_check_at, created_at, submitted_at)
-		SELECT tenant_id, region, gen_random_uuid(), id, $2, $3, 'tok', 1000, 'EUR', 'UNKNOWN', 9, now() - interval '1 second', now() - interval '1 hour', now() - interval '1 hour'
-		FROM holds WHERE tenant_id = $1`, shop.ProviderName, shop.Account)
+	for begun := 0; begun < n; begun += chunk {
+		holds := make([]uuid.UUID, min(chunk, n-begun))
+		for i := range holds {
+			holds[i] = uuid.New()
+		}
+		shop.Exec(`INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at,
+				max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline, max_per_instrument, total_minor, currency)
+			SELECT $1, $2, h, $3, 'GUEST', h, 'PROCESSING', now(), now() + interval '1 day', now() + interval '1 day', now() + interval '1 day',
+				1, 300, 900, 120, 900, 'HONOUR', 'RELEASE', 5, 1000, 'EUR'
+			FROM unnest($4::uuid[]) AS h`, string(inventorytest.Region), shop.Owner.Channel.UUID, holds)
+		shop.Exec(`INSERT INTO hold_lines (tenant_id, region, hold_id, ordinal, item, kind, show_id, pool_id, shard, bucket, quantity, amount_minor)
+			SELECT p.tenant_id, p.region, h.id, 0, 0, 'POOL', p.show_id, p.id, h.n % $3::bigint, '00000000-0000-0000-0000-000000000000', 1, 1000
+			FROM pools p
+			CROSS JOIN unnest($4::uuid[]) WITH ORDINALITY AS h (id, n)
+			WHERE p.tenant_id = $1 AND p.id = $2`, pool.ID.UUID, shards, holds)
+		shop.Exec(`UPDATE pool_counters c SET held = c.held + l.held, ceiling = GREATEST(c.ceiling, c.held + l.held)
+			FROM (SELECT shard, count(*) AS held FROM hold_lines WHERE tenant_id = $1 AND hold_id = ANY($3::uuid[]) GROUP BY shard) AS l
+			WHERE c.tenant_id = $1 AND c.pool_id = $2 AND c.shard = l.shard`, pool.ID.UUID, holds)
+		shop.Exec(`INSERT INTO checkouts (tenant_id, region, hold_id, contact_name, contact_email, partner_reference)
+			SELECT $1, $2, h, '', '', '' FROM unnest($3::uuid[]) AS h`, string(inventorytest.Region), holds)
+		shop.Exec(`INSERT INTO payment_attempts (tenant_id, region, id, hold_id, provider, account, method_token, amount_minor, currency, state, checks,
+				next_check_at, created_at, submitted_at)
+			SELECT $1, $2, h, h, $3, $4, 'tok', 1000, 'EUR', 'UNKNOWN', 9, now() - interval '1 second', now() - interval '1 hour', now() - interval '1 hour'
+			FROM unnest($5::uuid[]) AS h`, string(inventorytest.Region), shop.ProviderName, shop.Account, holds)
+	}
 }
