@@ -51,10 +51,17 @@ func violation(tenant uuid.UUID, region string, words ...any) string {
 	return fmt.Sprintf("tenant %s, %s: %s", tenants.TenantID{UUID: tenant}, region, fmt.Sprint(words...))
 }
 
-// auditCheck is one invariant, as a query that lists its offenders.
+// offenders is what breaks an invariant: how many there are, and some of them by name. A database
+// that is badly broken has millions, which fit into no report.
+type offenders struct {
+	violations int64
+	examples   []string
+}
+
+// auditCheck is one invariant, as a query that counts its offenders and names at most maxExamples.
 type auditCheck struct {
 	name string
-	find func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error)
+	find func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error)
 }
 
 // Audit checks the invariants of stock and money in one snapshot of the live database, for one
@@ -72,8 +79,7 @@ func (s *Service) Audit(ctx context.Context, tenant *tenants.TenantID) (AuditRep
 			if err != nil {
 				return AuditReport{}, fmt.Errorf("audit %s: %w", check.name, err)
 			}
-			result := AuditCheck{Name: check.name, OK: len(found) == 0, Violations: int64(len(found))}
-			result.Examples = found[:min(len(found), maxExamples)]
+			result := AuditCheck{Name: check.name, OK: found.violations == 0, Violations: found.violations, Examples: found.examples}
 			report.OK = report.OK && result.OK
 			report.Checks = append(report.Checks, result)
 		}
@@ -88,94 +94,121 @@ func (s *Service) Audit(ctx context.Context, tenant *tenants.TenantID) (AuditRep
 
 func auditChecks() []auditCheck {
 	return []auditCheck{
-		{"no seat with two owners", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
-			rows, err := q.AuditSeatOwners(ctx, dbsqlc.AuditSeatOwnersParams{EveryTenant: s.every, TenantID: s.tenant})
-			return list(rows, err, func(r dbsqlc.AuditSeatOwnersRow) string {
-				return violation(r.TenantID, r.Region, "seat ", text(r.SeatID), " of show ", text(r.ShowID), " has ", r.Owners, " owners")
+		{"no seat with two owners", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditSeatOwners(ctx, dbsqlc.AuditSeatOwnersParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditSeatOwnersRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "seat ", text(r.SeatID), " of show ", text(r.ShowID), " has ", r.Owners, " owners")
 			})
 		}},
-		{"every live hold owns all its seats", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
-			rows, err := q.AuditHoldsOwnSeats(ctx, dbsqlc.AuditHoldsOwnSeatsParams{EveryTenant: s.every, TenantID: s.tenant})
-			return list(rows, err, func(r dbsqlc.AuditHoldsOwnSeatsRow) string {
-				return violation(r.TenantID, r.Region, "hold ", r.ID, " does not own seat ", text(r.SeatID))
+		{"every live hold owns all its seats", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditHoldsOwnSeats(ctx, dbsqlc.AuditHoldsOwnSeatsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditHoldsOwnSeatsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "hold ", r.ID, " does not own seat ", text(r.SeatID))
 			})
 		}},
-		{"every booking owns all its seats", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
-			rows, err := q.AuditBookingsOwnSeats(ctx, dbsqlc.AuditBookingsOwnSeatsParams{EveryTenant: s.every, TenantID: s.tenant})
-			return list(rows, err, func(r dbsqlc.AuditBookingsOwnSeatsRow) string {
-				return violation(r.TenantID, r.Region, "booking ", r.ID, " does not own seat ", text(r.SeatID))
+		{"every booking owns all its seats", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditBookingsOwnSeats(ctx, dbsqlc.AuditBookingsOwnSeatsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditBookingsOwnSeatsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "booking ", r.ID, " does not own seat ", text(r.SeatID))
 			})
 		}},
-		{"every taken seat has a live line", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
-			rows, err := q.AuditSeatsHaveLines(ctx, dbsqlc.AuditSeatsHaveLinesParams{EveryTenant: s.every, TenantID: s.tenant})
-			return list(rows, err, func(r dbsqlc.AuditSeatsHaveLinesRow) string {
-				return violation(r.TenantID, r.Region, "seat ", r.SeatID, " of show ", r.ShowID, " is taken by nobody")
+		{"every taken seat has a live line", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditSeatsHaveLines(ctx, dbsqlc.AuditSeatsHaveLinesParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditSeatsHaveLinesRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "seat ", r.SeatID, " of show ", r.ShowID, " is taken by nobody")
 			})
 		}},
-		{"pool counters equal their live lines", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
-			rows, err := q.AuditPoolCounters(ctx, dbsqlc.AuditPoolCountersParams{EveryTenant: s.every, TenantID: s.tenant})
-			return list(rows, err, func(r dbsqlc.AuditPoolCountersRow) string {
-				return violation(r.TenantID, r.Region, "pool ", r.PoolID, " shard ", r.Shard, differs(r.Held, r.Booked, r.LinesHeld, r.LinesBooked))
+		{"pool counters equal their live lines", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditPoolCounters(ctx, dbsqlc.AuditPoolCountersParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditPoolCountersRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "pool ", r.PoolID, " shard ", r.Shard, differs(r.Held, r.Booked, r.LinesHeld, r.LinesBooked))
 			})
 		}},
-		{"night counters equal their live lines", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
-			rows, err := q.AuditNightCounters(ctx, dbsqlc.AuditNightCountersParams{EveryTenant: s.every, TenantID: s.tenant})
-			return list(rows, err, func(r dbsqlc.AuditNightCountersRow) string {
-				return violation(r.TenantID, r.Region, "room type ", r.RoomTypeID, " night ", r.Night, differs(r.Held, r.Booked, r.LinesHeld, r.LinesBooked))
+		{"night counters equal their live lines", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditNightCounters(ctx, dbsqlc.AuditNightCountersParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditNightCountersRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "room type ", r.RoomTypeID, " night ", r.Night, differs(r.Held, r.Booked, r.LinesHeld, r.LinesBooked))
 			})
 		}},
-		{"house counters equal their room types", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
-			rows, err := q.AuditHouseCounters(ctx, dbsqlc.AuditHouseCountersParams{EveryTenant: s.every, TenantID: s.tenant})
-			return list(rows, err, func(r dbsqlc.AuditHouseCountersRow) string {
-				return violation(r.TenantID, r.Region, "property ", r.PropertyID, " night ", r.Night, differs(r.Held, r.Booked, r.LinesHeld, r.LinesBooked))
+		{"house counters equal their room types", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditHouseCounters(ctx, dbsqlc.AuditHouseCountersParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditHouseCountersRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "property ", r.PropertyID, " night ", r.Night, differs(r.Held, r.Booked, r.LinesHeld, r.LinesBooked))
 			})
 		}},
-		{"no counter above its ceiling", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
-			rows, err := q.AuditCeilings(ctx, dbsqlc.AuditCeilingsParams{EveryTenant: s.every, TenantID: s.tenant})
-			return list(rows, err, func(r dbsqlc.AuditCeilingsRow) string {
-				return violation(r.TenantID, r.Region, r.Kind, " counter ", r.ID, onNight(r.Night))
+		{"presale counters equal their holds", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditPresaleCounters(ctx, dbsqlc.AuditPresaleCountersParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditPresaleCountersRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "presale code ", r.CodeID, differs(r.Held, r.Booked, r.HoldsHeld, r.HoldsBooked))
 			})
 		}},
-		{"no line without its counter", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
-			rows, err := q.AuditLinesHaveCounters(ctx, dbsqlc.AuditLinesHaveCountersParams{EveryTenant: s.every, TenantID: s.tenant})
-			return list(rows, err, func(r dbsqlc.AuditLinesHaveCountersRow) string {
-				return violation(r.TenantID, r.Region, r.Kind, " ", r.UnitID, onNight(r.Night), " of ", r.OwnerID)
+		{"no counter above its ceiling", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditCeilings(ctx, dbsqlc.AuditCeilingsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditCeilingsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, r.Kind, " counter ", r.ID, onNight(r.Night))
 			})
 		}},
-		{"every confirmed hold is one booking at its price", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
-			rows, err := q.AuditBookingsMatchHolds(ctx, dbsqlc.AuditBookingsMatchHoldsParams{EveryTenant: s.every, TenantID: s.tenant})
-			return list(rows, err, func(r dbsqlc.AuditBookingsMatchHoldsRow) string {
-				return violation(r.TenantID, r.Region, "hold ", r.ID)
+		{"stock stands in one place", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditStockPlaces(ctx, dbsqlc.AuditStockPlacesParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditStockPlacesRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, r.Kind, " ", r.ID, " of ", r.OwnerID)
 			})
 		}},
-		{"every captured payment has a booking or a refund", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
-			rows, err := q.AuditCapturedPayments(ctx, dbsqlc.AuditCapturedPaymentsParams{EveryTenant: s.every, TenantID: s.tenant})
-			return list(rows, err, func(r dbsqlc.AuditCapturedPaymentsRow) string {
-				return violation(r.TenantID, r.Region, "payment attempt ", r.ID)
+		{"no line without its counter", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditLinesHaveCounters(ctx, dbsqlc.AuditLinesHaveCountersParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditLinesHaveCountersRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, r.Kind, " ", r.UnitID, onNight(r.Night), " of ", r.OwnerID)
 			})
 		}},
-		{"every booking with a price was paid", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
-			rows, err := q.AuditPaidBookings(ctx, dbsqlc.AuditPaidBookingsParams{EveryTenant: s.every, TenantID: s.tenant})
-			return list(rows, err, func(r dbsqlc.AuditPaidBookingsRow) string {
-				return violation(r.TenantID, r.Region, "booking ", r.ID)
+		{"every confirmed hold is one booking at its price", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditBookingsMatchHolds(ctx, dbsqlc.AuditBookingsMatchHoldsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditBookingsMatchHoldsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "hold ", r.ID)
 			})
 		}},
-		{"refunds add up and stay within what was captured", func(ctx context.Context, q *dbsqlc.Queries, s scope) ([]string, error) {
-			rows, err := q.AuditRefundSums(ctx, dbsqlc.AuditRefundSumsParams{EveryTenant: s.every, TenantID: s.tenant})
-			return list(rows, err, func(r dbsqlc.AuditRefundSumsRow) string {
-				return violation(r.TenantID, r.Region, "payment attempt ", r.ID)
+		{"every captured payment has a booking or a refund", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditCapturedPayments(ctx, dbsqlc.AuditCapturedPaymentsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditCapturedPaymentsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "payment attempt ", r.ID)
+			})
+		}},
+		{"every booking with a price was paid", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditPaidBookings(ctx, dbsqlc.AuditPaidBookingsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditPaidBookingsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "booking ", r.ID)
+			})
+		}},
+		{"every line's tax is its share of the price", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditLineTaxes(ctx, dbsqlc.AuditLineTaxesParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditLineTaxesRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "line ", r.Ordinal, " of booking ", r.BookingID)
+			})
+		}},
+		{"every cancellation is the sum of its lines", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditCancellations(ctx, dbsqlc.AuditCancellationsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditCancellationsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "cancellation ", r.ID, " of booking ", r.BookingID)
+			})
+		}},
+		{"refunds add up and stay within what was captured", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditRefundSums(ctx, dbsqlc.AuditRefundSumsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditRefundSumsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "payment attempt ", r.ID)
 			})
 		}},
 	}
 }
 
-func list[R any](rows []R, err error, describe func(R) string) ([]string, error) {
+// list takes rows that each say how many there are of their kind.
+func list[R any](rows []R, err error, describe func(R) (violations int64, example string)) (offenders, error) {
 	if err != nil {
-		return nil, err
+		return offenders{}, err
 	}
-	found := make([]string, len(rows))
-	for i, row := range rows {
-		found[i] = describe(row)
+	var found offenders
+	for _, row := range rows {
+		violations, example := describe(row)
+		found.violations = violations
+		found.examples = append(found.examples, example)
 	}
 	return found, nil
 }

@@ -2,6 +2,7 @@ package bookings
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -68,13 +69,41 @@ type Booking struct {
 	// Version grows by one with each change; every event carries it.
 	Version  int64
 	BookedAt time.Time
-	Lines    []Line
+	// Cancellation are the timelines under which it was sold; nil for a sale older than they are.
+	Cancellation []inventory.Timeline
+	Lines        []Line
+}
+
+// FeesKept is what cancellations of the booking cost so far.
+func (b Booking) FeesKept() money.Amount {
+	kept := money.Amount{Currency: b.Total.Currency}
+	for _, line := range b.Lines {
+		kept.Minor += line.Fee.Minor
+	}
+	return kept
+}
+
+// Tax is the tax within the booking's total.
+func (b Booking) Tax() money.Amount {
+	tax := money.Amount{Currency: b.Total.Currency}
+	for _, line := range b.Lines {
+		tax.Minor += line.Tax.Minor
+	}
+	return tax
 }
 
 // Line is one unit row of a booking.
 type Line struct {
 	inventory.HoldLine
 	State LineState
+	// Tax is the tax within the line's price, at TaxBasisPoints hundredths of a percent.
+	Tax            money.Amount
+	TaxBasisPoints int64
+	// Fee is what its cancellation cost, and FeeTax the tax within that.
+	Fee    money.Amount
+	FeeTax money.Amount
+	// Cancellation is the one that cancelled it; nil for none, and for one that is older than they are.
+	Cancellation *uuid.UUID
 }
 
 // Cursor is where a page of bookings ended; pages run from the newest.
@@ -111,22 +140,34 @@ func withLines(ctx context.Context, q dbsqlc.DBTX, bookings []Booking) error {
 	return nil
 }
 
-func bookingOf(tenant tenants.TenantID, row dbsqlc.BookingGetRow) Booking {
+func bookingOf(tenant tenants.TenantID, row dbsqlc.BookingGetRow) (Booking, error) {
 	region := ids.Region(row.Region)
-	return Booking{
+	booking := Booking{
 		ID: BookingID{Region: region, UUID: row.ID}, Hold: inventory.HoldID{Region: region, UUID: row.HoldID}, Tenant: tenant,
 		Channel: tenants.ChannelID{UUID: row.ChannelID}, Buyer: tenants.Buyer{Kind: tenants.BuyerKind(row.BuyerKind), ID: row.BuyerID},
 		Reference: row.Reference, PartnerReference: row.PartnerReference,
 		Contact: Contact{Name: row.ContactName, Email: row.ContactEmail}, State: State(row.State),
 		Total: money.Amount{Minor: row.TotalMinor, Currency: money.Currency(row.Currency)}, Version: row.Version, BookedAt: row.BookedAt,
 	}
+	if row.Cancellation == nil {
+		return booking, nil
+	}
+	if err := json.Unmarshal(row.Cancellation, &booking.Cancellation); err != nil {
+		return Booking{}, fmt.Errorf("read the cancellation policy of booking %s: %w", booking.ID, err)
+	}
+	return booking, nil
 }
 
 func lineOf(region ids.Region, currency money.Currency, row dbsqlc.BookingLinesRow) Line {
-	line := Line{State: LineState(row.State), HoldLine: inventory.HoldLine{
-		Ordinal: row.Ordinal, Item: row.Item, Kind: inventory.LineKind(row.Kind), Bucket: row.Bucket, Quantity: row.Quantity,
-		Amount: money.Amount{Minor: row.AmountMinor, Currency: currency},
-	}}
+	line := Line{
+		State: LineState(row.State), Tax: money.Amount{Minor: row.TaxMinor, Currency: currency}, TaxBasisPoints: row.TaxBasisPoints,
+		Fee: money.Amount{Minor: row.FeeMinor, Currency: currency}, FeeTax: money.Amount{Minor: row.FeeTaxMinor, Currency: currency},
+		Cancellation: row.CancellationID,
+		HoldLine: inventory.HoldLine{
+			Ordinal: row.Ordinal, Item: row.Item, Kind: inventory.LineKind(row.Kind), Bucket: row.Bucket, Quantity: row.Quantity,
+			Amount: money.Amount{Minor: row.AmountMinor, Currency: currency},
+		},
+	}
 	if row.ShowID != nil {
 		line.Show = inventory.ShowID{Region: region, UUID: *row.ShowID}
 	}

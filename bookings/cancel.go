@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast/holdfast/bookings/internal/dbsqlc"
@@ -20,22 +21,131 @@ import (
 	"github.com/holdfast/holdfast/tenants"
 )
 
-// CancelBooking gives lines of a booking back to the stock and refunds their price in full. It is
-// the tenant's decision. Without ordinals it cancels every line that still stands.
-func (s *Service) CancelBooking(ctx context.Context, actor tenants.Actor, requestKey string, id BookingID, ordinals []int64) (Booking, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBookingCancelAny, actor.Tenant); err != nil {
-		return Booking{}, err
+// Cancel names lines of a booking that are to be cancelled.
+type Cancel struct {
+	RequestKey string
+	Booking    BookingID
+	// Ordinals are the lines; none means every line that is still booked.
+	Ordinals []int64
+	// DryRun asks what the cancellation would do now, and does nothing.
+	DryRun bool
+	// ExpectedFee and ExpectedRefund are what the caller was told: if they differ from what holds now,
+	// nothing is changed and the refusal has the new figures.
+	ExpectedFee    *money.Amount
+	ExpectedRefund *money.Amount
+	// WaiveFee gives everything back. It is the seller's to decide, and needs a reason.
+	WaiveFee bool
+	// Reason is recorded: one line of up to 200 characters.
+	Reason string
+}
+
+func (c Cancel) validate() error {
+	if err := request.ValidateKey(c.RequestKey); err != nil {
+		return err
 	}
-	return s.change(ctx, actor, "cancelBooking", requestKey, id, ordinals,
-		func(ctx context.Context, tx pgx.Tx, booking *Booking, chosen []Line, now time.Time) error {
-			if err := inventory.ReturnBookedTx(ctx, tx, booking.Tenant, booking.Hold, chosen); err != nil {
-				return err
+	if len(c.Ordinals) > maxOrdinals {
+		return fault.Invalid("lines", "expected at most %d", maxOrdinals)
+	}
+	if err := validateAmount("expectedFee", c.ExpectedFee, 0); err != nil {
+		return err
+	}
+	if err := validateAmount("expectedRefund", c.ExpectedRefund, 0); err != nil {
+		return err
+	}
+	if c.WaiveFee && c.Reason == "" {
+		return fault.Invalid("reason", "expected why the fee is waived")
+	}
+	return validateReason(c.Reason)
+}
+
+// CancelBooking gives lines of a booking back to the stock, keeps the fee of the policy that the
+// booking was sold under, and refunds the rest. A dry run says, by the database's clock, what the
+// same call would do, and changes nothing.
+//
+// Guests and partners cancel bookings of their own, until the start; who may cancel anybody's may do
+// it at any time, also lines marked as no-show where they are named, and may waive the fee. A
+// changed fee is refused with a *ChangedFee; a request key that comes again is answered with what
+// was done the first time.
+func (s *Service) CancelBooking(ctx context.Context, actor tenants.Actor, input Cancel) (Cancellation, error) {
+	anybodys := s.authorizer.Authorize(actor, policies.ActionBookingCancelAny, actor.Tenant)
+	if err := s.authorizer.Authorize(actor, policies.ActionBookingCancel, actor.Tenant); err != nil {
+		return Cancellation{}, err
+	}
+	if input.WaiveFee && anybodys != nil {
+		return Cancellation{}, anybodys
+	}
+	if err := input.validate(); err != nil {
+		return Cancellation{}, err
+	}
+	as := canceller{actor: actor, seller: anybodys == nil}
+	if input.DryRun {
+		return db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) (Cancellation, error) {
+			booking, err := getBooking(ctx, tx, actor.Tenant, input.Booking, as.sees)
+			if err != nil {
+				return Cancellation{}, err
 			}
-			if err := s.moveTx(ctx, tx, booking, chosen, LineStateCancelled, "booking.cancelled", now); err != nil {
-				return err
-			}
-			return s.refundLinesTx(ctx, tx, *booking, chosen, now)
+			quote, _, err := as.quoteTx(ctx, tx, booking, input)
+			return quote, err
 		})
+	}
+	fingerprint, err := request.Fingerprint(input)
+	if err != nil {
+		return Cancellation{}, err
+	}
+	id := uuid.New()
+	done, err := db.Replayable(ctx, s.db, "bookings.cancelBooking", func(ctx context.Context, tx pgx.Tx) (Cancellation, error) {
+		return s.cancelTx(ctx, tx, as, input, fingerprint, id)
+	})
+	return done, refusable(err)
+}
+
+// canceller is who cancels, and whether with the rights of the seller.
+type canceller struct {
+	actor  tenants.Actor
+	seller bool
+}
+
+func (c canceller) sees(booking Booking) bool {
+	return c.seller || inventory.MaySee(c.actor, booking.Buyer, booking.Channel)
+}
+
+func (s *Service) cancelTx(ctx context.Context, tx pgx.Tx, as canceller, input Cancel, fingerprint []byte, id uuid.UUID) (Cancellation, error) {
+	earlier, replayed, err := request.Claim(ctx, tx, identity(as.actor, "cancelBooking", input.Booking, input.RequestKey), fingerprint, id)
+	if err != nil {
+		return Cancellation{}, err
+	}
+	booking, err := lockBooking(ctx, tx, as.actor.Tenant, input.Booking, as.sees)
+	if err != nil {
+		return Cancellation{}, err
+	}
+	if replayed {
+		return cancellationOf(ctx, tx, booking, earlier)
+	}
+	done, paid, err := as.quoteTx(ctx, tx, booking, input)
+	if err != nil {
+		return Cancellation{}, err
+	}
+	chosen := done.chosen(booking)
+	if err := inventory.ReturnBookedTx(ctx, tx, booking.Tenant, booking.Hold, chosen); err != nil {
+		return Cancellation{}, err
+	}
+	if err := s.moveTx(ctx, tx, &booking, chosen, LineStateCancelled, "booking.cancelled", done.At); err != nil {
+		return Cancellation{}, err
+	}
+	done.ID = id
+	if err := done.recordTx(ctx, tx, &booking, as.actor); err != nil {
+		return Cancellation{}, err
+	}
+	done.Booking = booking
+	if done.Refund.Minor == 0 {
+		return done, nil
+	}
+	attempt, err := payments.Lock(ctx, tx, booking.Tenant, paid.ID)
+	if err != nil {
+		return Cancellation{}, err
+	}
+	action := fmt.Sprintf("cancel:v%d", booking.Version)
+	return done, s.requestRefundTx(ctx, tx, attempt, action, "the booking was cancelled", done.Refund, done.At, done.At)
 }
 
 // MarkNoShow records that the guests of lines did not come. Their units stay sold: what remains of
@@ -44,17 +154,6 @@ func (s *Service) MarkNoShow(ctx context.Context, actor tenants.Actor, requestKe
 	if err := s.authorizer.Authorize(actor, policies.ActionBookingNoShow, actor.Tenant); err != nil {
 		return Booking{}, err
 	}
-	return s.change(ctx, actor, "markNoShow", requestKey, id, ordinals,
-		func(ctx context.Context, tx pgx.Tx, booking *Booking, chosen []Line, now time.Time) error {
-			return s.moveTx(ctx, tx, booking, chosen, LineStateNoShow, "booking.no_show", now)
-		})
-}
-
-// change is a command on lines of a booking: claim the request key, lock the hold and the booking,
-// choose the lines, act. A repetition is answered with the booking as it stands.
-func (s *Service) change(ctx context.Context, actor tenants.Actor, operation, requestKey string, id BookingID, ordinals []int64,
-	act func(ctx context.Context, tx pgx.Tx, booking *Booking, chosen []Line, now time.Time) error,
-) (Booking, error) {
 	if err := request.ValidateKey(requestKey); err != nil {
 		return Booking{}, err
 	}
@@ -66,18 +165,16 @@ func (s *Service) change(ctx context.Context, actor tenants.Actor, operation, re
 	if err != nil {
 		return Booking{}, err
 	}
-	changed, err := db.Replayable(ctx, s.db, "bookings."+operation, func(ctx context.Context, tx pgx.Tx) (Booking, error) {
-		_, replayed, err := request.Claim(ctx, tx, request.Identity{
-			Tenant: actor.Tenant.UUID, Region: id.Region, Key: requestKey, Scope: operation + "/KEY/" + actor.Key.UUID.String(),
-		}, fingerprint, id.UUID)
+	marked, err := db.Replayable(ctx, s.db, "bookings.markNoShow", func(ctx context.Context, tx pgx.Tx) (Booking, error) {
+		_, replayed, err := request.Claim(ctx, tx, identity(actor, "markNoShow", id, requestKey), fingerprint, id.UUID)
 		if err != nil {
 			return Booking{}, err
 		}
-		booking, err := lockBooking(ctx, tx, actor.Tenant, id)
+		booking, err := lockBooking(ctx, tx, actor.Tenant, id, everybody)
 		if err != nil || replayed {
 			return booking, err
 		}
-		chosen, err := choose(booking, ordinals)
+		chosen, err := choose(booking, ordinals, LineStateBooked)
 		if err != nil {
 			return Booking{}, err
 		}
@@ -85,20 +182,57 @@ func (s *Service) change(ctx context.Context, actor tenants.Actor, operation, re
 		if err != nil {
 			return Booking{}, err
 		}
-		err = act(ctx, tx, &booking, chosen, now)
+		err = s.moveTx(ctx, tx, &booking, chosen, LineStateNoShow, "booking.no_show", now)
 		return booking, err
 	})
+	return marked, refusable(err)
+}
+
+// identity says whose request it is: a key's, or that of the guest who came with it.
+func identity(actor tenants.Actor, operation string, id BookingID, requestKey string) request.Identity {
+	return request.Identity{
+		Tenant: actor.Tenant.UUID, Region: id.Region, Key: requestKey,
+		Scope: operation + "/" + actor.Key.UUID.String() + "/" + actor.Session.UUID.String(),
+	}
+}
+
+// refusable makes what a caller can expect of a command a refusal.
+func refusable(err error) error {
 	switch {
 	case errors.Is(err, request.ErrKeyReused):
-		return Booking{}, inventory.Refuse(inventory.RefusalRequestKeyReused, err.Error())
+		return inventory.Refuse(inventory.RefusalRequestKeyReused, err.Error())
 	case errors.Is(err, db.ErrContention):
-		return Booking{}, inventory.Busy()
+		return inventory.Busy()
 	}
-	return changed, err
+	return err
+}
+
+// everybody is for commands whose permission covers every booking of the tenant.
+func everybody(Booking) bool { return true }
+
+// getBooking reads a booking. For those who may not see it, it does not exist.
+func getBooking(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, id BookingID, sees func(Booking) bool) (Booking, error) {
+	row, err := dbsqlc.New(tx).BookingGet(ctx, dbsqlc.BookingGetParams{TenantID: tenant.UUID, Region: string(id.Region), ID: id.UUID})
+	if db.IsNoRows(err) {
+		return Booking{}, fault.NotFound("booking")
+	}
+	if err != nil {
+		return Booking{}, fmt.Errorf("read booking %s: %w", id, err)
+	}
+	booking, err := bookingOf(tenant, row)
+	if err != nil {
+		return Booking{}, err
+	}
+	if !sees(booking) {
+		return Booking{}, fault.NotFound("booking")
+	}
+	found := []Booking{booking}
+	err = withLines(ctx, tx, found)
+	return found[0], err
 }
 
 // lockBooking locks the hold and then its booking: whoever changes either takes them in this order.
-func lockBooking(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, id BookingID) (Booking, error) {
+func lockBooking(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, id BookingID, sees func(Booking) bool) (Booking, error) {
 	queries := dbsqlc.New(tx)
 	row, err := queries.BookingGet(ctx, dbsqlc.BookingGetParams{TenantID: tenant.UUID, Region: string(id.Region), ID: id.UUID})
 	if db.IsNoRows(err) {
@@ -107,6 +241,14 @@ func lockBooking(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, id Boo
 	if err != nil {
 		return Booking{}, fmt.Errorf("read booking %s: %w", id, err)
 	}
+	// Whose it is never changes, so that nobody waits at, or locks, what is not theirs.
+	booking, err := bookingOf(tenant, row)
+	if err != nil {
+		return Booking{}, err
+	}
+	if !sees(booking) {
+		return Booking{}, fault.NotFound("booking")
+	}
 	if _, err := inventory.LockHold(ctx, tx, tenant, inventory.HoldID{Region: id.Region, UUID: row.HoldID}); err != nil {
 		return Booking{}, err
 	}
@@ -114,19 +256,23 @@ func lockBooking(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, id Boo
 	if err != nil {
 		return Booking{}, fmt.Errorf("lock booking %s: %w", id, err)
 	}
-	found := []Booking{bookingOf(tenant, dbsqlc.BookingGetRow(locked))}
-	if err := withLines(ctx, tx, found); err != nil {
+	booking, err = bookingOf(tenant, dbsqlc.BookingGetRow(locked))
+	if err != nil {
 		return Booking{}, err
 	}
-	return found[0], nil
+	found := []Booking{booking}
+	err = withLines(ctx, tx, found)
+	return found[0], err
 }
 
-func choose(booking Booking, ordinals []int64) ([]Line, error) {
+// choose are the lines that a command is about: those that are named, which must be in one of the
+// states, or every line that is booked.
+func choose(booking Booking, ordinals []int64, states ...LineState) ([]Line, error) {
 	var chosen []Line
 	for _, line := range booking.Lines {
 		named := slices.Contains(ordinals, line.Ordinal)
 		switch {
-		case named && line.State != LineStateBooked:
+		case named && !slices.Contains(states, line.State):
 			return nil, inventory.Refuse(inventory.RefusalNotBooked, fmt.Sprintf("line %d of the booking is %s", line.Ordinal, line.State))
 		case named, len(ordinals) == 0 && line.State == LineStateBooked:
 			chosen = append(chosen, line)
@@ -144,22 +290,24 @@ func choose(booking Booking, ordinals []int64) ([]Line, error) {
 	return chosen, nil
 }
 
-// moveTx moves lines to a final state and raises the booking's version.
+// moveTx moves chosen lines to a final state and raises the booking's version.
 func (s *Service) moveTx(ctx context.Context, tx pgx.Tx, booking *Booking, chosen []Line, to LineState, event string, now time.Time) error {
 	queries := dbsqlc.New(tx)
 	ordinals := make([]int64, len(chosen))
+	var from []string
 	for i, line := range chosen {
 		ordinals[i] = line.Ordinal
+		from = append(from, string(line.State))
 	}
 	n, err := queries.BookingLinesMove(ctx, dbsqlc.BookingLinesMoveParams{
 		TenantID: booking.Tenant.UUID, Region: string(booking.ID.Region), BookingID: booking.ID.UUID, Ordinals: ordinals,
-		ToState: string(to), FromStates: []string{string(LineStateBooked)},
+		ToState: string(to), FromStates: from,
 	})
 	if err != nil {
 		return fmt.Errorf("move lines of booking %s: %w", booking.ID, err)
 	}
 	if n != int64(len(chosen)) {
-		return fmt.Errorf("move lines of booking %s: %d of %d were booked", booking.ID, n, len(chosen))
+		return fmt.Errorf("move lines of booking %s: %d of %d were as they had been read", booking.ID, n, len(chosen))
 	}
 	booking.State = StateCancelled
 	for i := range booking.Lines {
@@ -180,34 +328,5 @@ func (s *Service) moveTx(ctx context.Context, tx pgx.Tx, booking *Booking, chose
 		return fmt.Errorf("raise the version of booking %s: it is not %d", booking.ID, booking.Version)
 	}
 	booking.Version++
-	return s.emitTx(ctx, tx, booking.Tenant, booking.ID.Region, "booking", booking.ID.UUID, booking.Version, event, now)
-}
-
-// refundLinesTx requests the price of lines back from the payment that bought them.
-func (s *Service) refundLinesTx(ctx context.Context, tx pgx.Tx, booking Booking, chosen []Line, now time.Time) error {
-	sum := money.Amount{Currency: booking.Total.Currency}
-	for _, line := range chosen {
-		var err error
-		if sum, err = sum.Add(line.Amount); err != nil {
-			return fmt.Errorf("sum the refund of booking %s: %w", booking.ID, err)
-		}
-	}
-	if sum.Minor == 0 {
-		return nil
-	}
-	attempts, err := payments.OfHold(ctx, tx, booking.Tenant, booking.ID.Region, booking.Hold.UUID)
-	if err != nil {
-		return err
-	}
-	for _, attempt := range attempts {
-		if attempt.Disposition != payments.DispositionApplied {
-			continue
-		}
-		if attempt, err = payments.Lock(ctx, tx, booking.Tenant, attempt.ID); err != nil {
-			return err
-		}
-		action := fmt.Sprintf("cancel:v%d", booking.Version)
-		return s.requestRefundTx(ctx, tx, attempt, action, "the booking was cancelled", sum, now, now)
-	}
-	return fmt.Errorf("refund booking %s: no payment bought it", booking.ID)
+	return s.emitTx(ctx, tx, booking.Tenant, booking.ID.Region, booking.Channel, "booking", booking.ID.UUID, booking.Version, event, now)
 }

@@ -2,6 +2,7 @@ package bookings
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/holdfast/holdfast/bookings/internal/dbsqlc"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/payments"
 )
@@ -290,23 +292,37 @@ func (s *Service) confirmTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold,
 		return fmt.Errorf("read the checkout of hold %s: %w", hold.ID, err)
 	}
 	id := BookingID{Region: hold.ID.Region, UUID: uuid.New()}
+	conditions, err := inventory.ConditionsTx(ctx, tx, hold)
+	if err != nil {
+		return err
+	}
+	timelines, err := json.Marshal(conditions.Timelines)
+	if err != nil {
+		return fmt.Errorf("encode the cancellation policy of hold %s: %w", hold.ID, err)
+	}
 	if err := queries.BookingInsert(ctx, dbsqlc.BookingInsertParams{
 		TenantID: hold.Tenant.UUID, Region: string(id.Region), ID: id.UUID, HoldID: hold.ID.UUID, ChannelID: hold.Channel.UUID,
 		BuyerKind: string(hold.Buyer.Kind), BuyerID: hold.Buyer.ID, Reference: referenceOf(id), PartnerReference: said.PartnerReference,
 		ContactName: said.ContactName, ContactEmail: said.ContactEmail, TotalMinor: hold.Total.Minor, Currency: string(hold.Total.Currency), BookedAt: now,
+		Cancellation: timelines,
 	}); err != nil {
 		return fmt.Errorf("store the booking of hold %s: %w", hold.ID, err)
 	}
-	n, err := queries.BookingLinesInsert(ctx, dbsqlc.BookingLinesInsertParams{
-		BookingID: id.UUID, TenantID: hold.Tenant.UUID, Region: string(id.Region), HoldID: hold.ID.UUID,
-	})
+	lines := dbsqlc.BookingLinesInsertParams{
+		BookingID: id.UUID, TenantID: hold.Tenant.UUID, Region: string(id.Region), HoldID: hold.ID.UUID, TaxBasisPoints: conditions.TaxBasisPoints,
+	}
+	for i, line := range hold.Lines {
+		lines.Ordinals = append(lines.Ordinals, line.Ordinal)
+		lines.TaxMinors = append(lines.TaxMinors, money.IncludedTax(line.Amount.Minor, conditions.TaxBasisPoints[i]))
+	}
+	n, err := queries.BookingLinesInsert(ctx, lines)
 	if err != nil {
 		return fmt.Errorf("store the booking's lines: %w", err)
 	}
 	if n != int64(len(hold.Lines)) {
 		return fmt.Errorf("store the booking's lines: %d of %d", n, len(hold.Lines))
 	}
-	return s.emitTx(ctx, tx, hold.Tenant, id.Region, "booking", id.UUID, 1, "booking.confirmed", now)
+	return s.emitTx(ctx, tx, hold.Tenant, id.Region, hold.Channel, "booking", id.UUID, 1, "booking.confirmed", now)
 }
 
 // referenceOf is the code that people read to each other: the last twelve characters of the id, in

@@ -67,7 +67,7 @@ func (b box) cancelWhole(t *testing.T, hold inventory.Hold) {
 	if booking == nil {
 		t.Fatalf("not booked: %s", b.Sale(hold))
 	}
-	if _, err := b.Sales.CancelBooking(t.Context(), b.Owner, inventorytest.Key(), booking.ID, nil); err != nil {
+	if _, err := b.Sales.CancelBooking(t.Context(), b.Owner, bookings.Cancel{RequestKey: inventorytest.Key(), Booking: booking.ID}); err != nil {
 		t.Fatal(err)
 	}
 }

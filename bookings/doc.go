@@ -14,4 +14,7 @@
 //
 // Every step may run twice and in any process: it repeats its precondition and changes nothing the
 // second time.
+//
+// A booking keeps the cancellation policy and the tax of its sale. Captured less refunded is always
+// what its standing lines cost, plus the fees of the cancelled ones, less what was given back besides.
 package bookings

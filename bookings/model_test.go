@@ -344,7 +344,7 @@ func (m *model) cancel(rt *rapid.T) {
 		return
 	}
 	ordinal := rapid.Int64Range(0, int64(len(s.hold.Lines)-1)).Draw(rt, "line")
-	_, err := m.Sales.CancelBooking(rt.Context(), m.Owner, inventorytest.Key(), m.BookingOf(s.hold).ID, []int64{ordinal})
+	_, err := m.Sales.CancelBooking(rt.Context(), m.Owner, bookings.Cancel{RequestKey: inventorytest.Key(), Booking: m.BookingOf(s.hold).ID, Ordinals: []int64{ordinal}})
 	if slices.Contains(s.cancelled, ordinal) {
 		if got := m.Explain(err); got != "NOT_BOOKED" {
 			rt.Fatalf("cancelled twice: %s", got)

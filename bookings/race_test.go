@@ -108,7 +108,7 @@ func (b box) clear(t *testing.T) {
 	}
 	for _, booking := range sold {
 		if booking.State == bookings.StateBooked {
-			if _, err := b.Sales.CancelBooking(t.Context(), b.Owner, inventorytest.Key(), booking.ID, nil); err != nil {
+			if _, err := b.Sales.CancelBooking(t.Context(), b.Owner, bookings.Cancel{RequestKey: inventorytest.Key(), Booking: booking.ID}); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -14,11 +14,27 @@ import (
 	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/payments"
+	"github.com/holdfast/holdfast/tenants"
 )
 
-// maxRefundTries is how many actions one refund may take when the provider fails it; then it is
-// work for a person.
-const maxRefundTries = 5
+// Bounds of the tries of a refund that the provider fails.
+const (
+	// maxRefundTries is how many actions one refund may take; then it is work for a person.
+	maxRefundTries = 5
+	// firstRefundWait is doubled with each try, up to longestRefundWait.
+	firstRefundWait   = time.Minute
+	longestRefundWait = time.Hour
+)
+
+// refundWait is how long after a failure its next try is due: the second after 2 minutes, then 4, 8
+// and 16.
+func refundWait(try int) time.Duration {
+	wait := firstRefundWait
+	for range try - 1 {
+		wait = min(2*wait, longestRefundWait)
+	}
+	return wait
+}
 
 // requestRefundTx stores a refund action, the event of it and the job that drives it.
 func (s *Service) requestRefundTx(ctx context.Context, tx pgx.Tx, attempt payments.Attempt, action, reason string, amount money.Amount, now, due time.Time) error {
@@ -29,7 +45,11 @@ func (s *Service) requestRefundTx(ctx context.Context, tx pgx.Tx, attempt paymen
 	if refund.Version > 1 || refund.State != payments.RefundRequested || !refund.RequestedAt.Equal(now) {
 		return nil // This action was requested before.
 	}
-	if err := s.emitTx(ctx, tx, attempt.Tenant, refund.ID.Region, "refund", refund.ID.UUID, 1, "refund.requested", now); err != nil {
+	channel, err := channelOf(ctx, tx, attempt)
+	if err != nil {
+		return err
+	}
+	if err := s.emitTx(ctx, tx, attempt.Tenant, refund.ID.Region, channel, "refund", refund.ID.UUID, 1, "refund.requested", now); err != nil {
 		return err
 	}
 	return s.jobs.EnqueueTx(ctx, tx, RefundJob{Refund: payments.Located[payments.RefundID]{Tenant: attempt.Tenant, ID: refund.ID}, After: due})
@@ -172,19 +192,28 @@ func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Loc
 	if outcome.State == payments.RefundStateFailed {
 		event = "refund.failed"
 	}
-	if err := s.emitTx(ctx, tx, refund.Tenant, refund.ID.Region, "refund", refund.ID.UUID, refund.Version+1, event, now); err != nil {
+	channel, err := channelOf(ctx, tx, attempt)
+	if err != nil {
+		return "", err
+	}
+	if err := s.emitTx(ctx, tx, refund.Tenant, refund.ID.Region, channel, "refund", refund.ID.UUID, refund.Version+1, event, now); err != nil {
 		return "", err
 	}
 	if outcome.State == payments.RefundStateFailed {
 		action, try := nextAction(refund.Action)
 		if try > maxRefundTries {
 			s.config.Logger.ErrorContext(ctx, "a refund failed for good; a person has to look", "refund", at.ID.String())
-			return payments.EventApplied, nil
+			return payments.EventApplied, payments.ExhaustRefundTx(ctx, tx, refund, now)
 		}
-		due := now.Add(time.Minute << try)
+		due := now.Add(refundWait(try))
 		return payments.EventApplied, s.requestRefundTx(ctx, tx, attempt, action, refund.Reason, refund.Amount, now, due)
 	}
 	return payments.EventApplied, mendedRefundTx(ctx, tx, by, attempt, refund, now)
+}
+
+// channelOf is the channel of the sale that an attempt paid for. A hold keeps it from its beginning.
+func channelOf(ctx context.Context, tx pgx.Tx, attempt payments.Attempt) (tenants.ChannelID, error) {
+	return inventory.ChannelOf(ctx, tx, attempt.Tenant, inventory.HoldID{Region: attempt.ID.Region, UUID: attempt.Hold})
 }
 
 // nextAction names the next try of a failed refund action: "orphan", "orphan#2", "orphan#3", …

@@ -30,7 +30,7 @@ func (b box) cancelled(t *testing.T, token string) inventory.Hold {
 
 func (b box) cancelLines(t *testing.T, hold inventory.Hold, ordinals ...int64) {
 	t.Helper()
-	if _, err := b.Sales.CancelBooking(t.Context(), b.Owner, inventorytest.Key(), b.BookingOf(hold).ID, ordinals); err != nil {
+	if _, err := b.Sales.CancelBooking(t.Context(), b.Owner, bookings.Cancel{RequestKey: inventorytest.Key(), Booking: b.BookingOf(hold).ID, Ordinals: ordinals}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -175,8 +175,8 @@ func TestAHoldWithoutAPriceIsBookedWithoutAPayment(t *testing.T) {
 		expect(t, "the sale", bookingstest.Standing(outcome), "CONFIRMED BOOKED")
 	}
 	booking := b.BookingOf(hold)
-	cancelled, err := b.Sales.CancelBooking(t.Context(), b.Owner, inventorytest.Key(), booking.ID, nil)
-	if err != nil || cancelled.State != bookings.StateCancelled {
+	cancelled, err := b.Sales.CancelBooking(t.Context(), b.Owner, bookings.Cancel{RequestKey: inventorytest.Key(), Booking: booking.ID})
+	if err != nil || cancelled.Booking.State != bookings.StateCancelled || cancelled.Refund.Minor != 0 {
 		t.Errorf("cancelled: %+v, %v", cancelled, err)
 	}
 	if len(b.Attempts(hold)) != 0 || len(b.Provider.Charges()) != 0 {

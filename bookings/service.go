@@ -12,6 +12,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast/holdfast/bookings/internal/dbsqlc"
+	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/internal/ids"
@@ -143,7 +144,10 @@ func (s *Service) Booking(ctx context.Context, actor tenants.Actor, id BookingID
 	case err != nil:
 		return Booking{}, db.Classify(fmt.Errorf("read booking %s: %w", id, err))
 	}
-	booking := bookingOf(actor.Tenant, row)
+	booking, err := bookingOf(actor.Tenant, row)
+	if err != nil {
+		return Booking{}, err
+	}
 	if !inventory.MaySee(actor, booking.Buyer, booking.Channel) {
 		return Booking{}, fault.NotFound("booking")
 	}
@@ -174,7 +178,11 @@ func bookingOfHold(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, 
 	if err != nil {
 		return nil, fmt.Errorf("read the booking of hold %s: %w", hold, err)
 	}
-	found := []Booking{bookingOf(tenant, dbsqlc.BookingGetRow(row))}
+	booking, err := bookingOf(tenant, dbsqlc.BookingGetRow(row))
+	if err != nil {
+		return nil, err
+	}
+	found := []Booking{booking}
 	if err := withLines(ctx, q, found); err != nil {
 		return nil, err
 	}
@@ -204,7 +212,9 @@ func (s *Service) Bookings(ctx context.Context, actor tenants.Actor, region ids.
 	}
 	found := make([]Booking, len(rows))
 	for i, row := range rows {
-		found[i] = bookingOf(actor.Tenant, row)
+		if found[i], err = bookingOf(actor.Tenant, row); err != nil {
+			return nil, false, err
+		}
 	}
 	return found, more, db.Classify(withLines(ctx, s.db.Pool(), found))
 }
@@ -298,12 +308,13 @@ func columnsOf(places []payments.Place) (tenantIDs []uuid.UUID, regions []string
 }
 
 // emitTx writes an event in the transaction of its change, and the job that tells others of it.
-func (s *Service) emitTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, region ids.Region, kind string, entity uuid.UUID, version int64, event string, now time.Time) error {
-	id := uuid.New()
-	if err := dbsqlc.New(tx).EventInsert(ctx, dbsqlc.EventInsertParams{
-		TenantID: tenant.UUID, Region: string(region), ID: id, EntityKind: kind, EntityID: entity, Version: version, Type: event, OccurredAt: now,
-	}); err != nil {
-		return fmt.Errorf("record event %s: %w", event, err)
+// channel is the one that made the sale.
+func (s *Service) emitTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, region ids.Region, channel tenants.ChannelID, kind string, entity uuid.UUID, version int64, event string, now time.Time) error {
+	id, err := events.EmitTx(ctx, tx, events.NewEvent{
+		Tenant: tenant, Region: region, Channel: channel, Kind: events.Kind(kind), Entity: entity, Version: version, Type: events.Type(event), OccurredAt: now,
+	})
+	if err != nil {
+		return err
 	}
-	return s.jobs.EnqueueTx(ctx, tx, EventJob{Tenant: tenant, Region: region, Event: id})
+	return s.jobs.EnqueueTx(ctx, tx, EventJob{Tenant: tenant, Region: region, Event: id.UUID})
 }

@@ -197,7 +197,8 @@ type exports struct {
 // readExports reads the metrics, the names of transactions and the outcomes from the Go code.
 func readExports(t *testing.T) exports {
 	t.Helper()
-	e := exports{metrics: standardMetrics(t), values: map[string][]string{"outcome": {"ok"}, "operation": rootFields(t)}}
+	fields, codes := readSchema(t)
+	e := exports{metrics: standardMetrics(t), values: map[string][]string{"outcome": {"ok"}, "operation": fields, "code": codes}}
 	own := 0
 	err := filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -236,6 +237,12 @@ func readExports(t *testing.T) exports {
 						e.values["outcome"] = append(e.values["outcome"], strings.ToLower(code))
 					}
 				}
+				// queuePayments = "payments"
+				if strings.HasSuffix(path, "jobs/args.go") && len(n.Values) == 1 && strings.HasPrefix(n.Names[0].Name, "queue") {
+					if queue, ok := text(n.Values[0]); ok {
+						e.values["queue"] = append(e.values["queue"], queue)
+					}
+				}
 			}
 			return true
 		})
@@ -244,7 +251,7 @@ func readExports(t *testing.T) exports {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if own == 0 || len(e.values["transaction"]) == 0 || len(e.values["outcome"]) < 5 {
+	if own == 0 || len(e.values["transaction"]) == 0 || len(e.values["outcome"]) < 5 || len(e.values["queue"]) < 5 || len(e.values["code"]) < 5 {
 		t.Fatalf("the code's metrics are not read rightly any more: %+v", e)
 	}
 	return e
@@ -315,14 +322,15 @@ func standardMetrics(t *testing.T) map[string]metric {
 	return known
 }
 
-// rootFields are the operations that the API has, and the names for those that are none of them.
-func rootFields(t *testing.T) []string {
+// readSchema is the operations that the API has, with the names for those that are none of them, and
+// the codes of refusals.
+func readSchema(t *testing.T) (fields, codes []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(root, "graph/schema/*.graphqls"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	fields := []string{"none", "several"}
+	fields = []string{"none", "several"}
 	for _, file := range files {
 		document, err := graphqlparser.ParseSchema(&graphql.Source{Name: file, Input: string(read(t, file))})
 		if err != nil {
@@ -334,9 +342,14 @@ func rootFields(t *testing.T) []string {
 					fields = append(fields, field.Name)
 				}
 			}
+			if definition.Name == "RefusalCode" {
+				for _, value := range definition.EnumValues {
+					codes = append(codes, value.Name)
+				}
+			}
 		}
 	}
-	return fields
+	return fields, codes
 }
 
 func called(call *ast.CallExpr) string {

@@ -106,20 +106,6 @@ func (r *mutationResolver) Checkout(ctx context.Context, input generated.Checkou
 	return checkoutView(outcome), nil
 }
 
-// CancelBooking is the resolver for the cancelBooking field.
-func (r *mutationResolver) CancelBooking(ctx context.Context, input generated.BookingLinesInput) (generated.CancelBookingResult, error) {
-	var d decoder
-	id := readID[bookings.BookingKind](&d, "input.booking", input.Booking)
-	if d.err != nil {
-		return nil, d.err
-	}
-	booking, err := r.bookings.CancelBooking(ctx, actorOf(ctx), input.RequestKey, id, input.Lines)
-	if err != nil {
-		return bookingRefused(err)
-	}
-	return bookingView(booking), nil
-}
-
 // MarkNoShow is the resolver for the markNoShow field.
 func (r *mutationResolver) MarkNoShow(ctx context.Context, input generated.BookingLinesInput) (generated.MarkNoShowResult, error) {
 	var d decoder

@@ -21,8 +21,10 @@ func bookingView(b bookings.Booking) generated.Booking {
 		Lines: each(b.Lines, func(l bookings.Line) generated.BookingLine {
 			return generated.BookingLine{
 				Ordinal: l.Ordinal, Item: l.Item, State: generated.BookingLineState(l.State), Unit: unitView(l.HoldLine), Amount: moneyView(l.Amount),
+				Tax: moneyView(l.Tax), TaxRate: taxRateView(l.TaxBasisPoints), Fee: moneyView(l.Fee), FeeTax: moneyView(l.FeeTax),
 			}
 		}),
+		CancellationPolicies: each(b.Cancellation, bookingPolicyView), Tax: moneyView(b.Tax()), FeesKept: moneyView(b.FeesKept()),
 	}
 }
 

@@ -286,23 +286,22 @@ func (h *house) cancelOneSeat(booking string) {
 	t := h.server.t
 	t.Helper()
 	type changed struct {
-		Result struct {
-			State    string
-			Lines    []struct{ State string }
-			Payments []struct {
-				Refunded struct{ AmountMinor int64 }
-				Refunds  []struct {
-					Amount struct{ AmountMinor int64 }
-					State  string
-				}
+		State    string
+		Lines    []struct{ State string }
+		Payments []struct {
+			Refunded struct{ AmountMinor int64 }
+			Refunds  []struct {
+				Amount struct{ AmountMinor int64 }
+				State  string
 			}
 		}
 	}
 	const fields = `... on Booking { state lines { state } payments { refunded { amountMinor } refunds { amount { amountMinor } state } } }`
-	var cancelled, absent changed
-	h.admin.get(`mutation($input: BookingLinesInput!) { result: cancelBooking(input: $input) { `+fields+` } }`,
+	var cancelled struct{ Result struct{ Booking changed } }
+	var absent struct{ Result changed }
+	h.admin.get(`mutation($input: CancelBookingInput!) { result: cancelBooking(input: $input) { ... on Cancellation { booking { `+fields+` } } } }`,
 		vars{"input": vars{"requestKey": key(), "booking": booking, "lines": []int{1}}}, &cancelled)
-	if r := cancelled.Result; r.State != "BOOKED" || r.Lines[0].State != "BOOKED" || r.Lines[1].State != "CANCELLED" ||
+	if r := cancelled.Result.Booking; r.State != "BOOKED" || r.Lines[0].State != "BOOKED" || r.Lines[1].State != "CANCELLED" ||
 		r.Payments[0].Refunded.AmountMinor != 5000 || len(r.Payments[0].Refunds) != 1 || r.Payments[0].Refunds[0].Amount.AmountMinor != 5000 {
 		t.Errorf("cancelled: got %+v", r)
 	}
@@ -314,7 +313,7 @@ func (h *house) cancelOneSeat(booking string) {
 	var again struct {
 		Result struct{ Code, Message string }
 	}
-	h.admin.get(`mutation($input: BookingLinesInput!) { result: cancelBooking(input: $input) { ... on BookingRefused { code message } } }`,
+	h.admin.get(`mutation($input: CancelBookingInput!) { result: cancelBooking(input: $input) { ... on CancellationRefused { code message } } }`,
 		vars{"input": vars{"requestKey": key(), "booking": booking}}, &again)
 	if again.Result.Code != "NOT_BOOKED" {
 		t.Errorf("cancel again: got %+v", again)
@@ -359,5 +358,48 @@ func TestAuditIsForAdmins(t *testing.T) {
 		if e := as.refused(`{ audit { ok } }`, nil); e.code() != "FORBIDDEN" {
 			t.Errorf("%s: got %+v", name, e)
 		}
+	}
+}
+
+// A fan with a code holds before the sale opens, as often as the code has uses, and the admin sees how
+// many are left.
+func TestAPresaleCodeOpensTheSaleEarly(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, newServer(t, nil))
+	var made struct{ CreateShow shown }
+	h.admin.get(`mutation($input: CreateShowInput!) { createShow(input: $input) { id pools { id } } }`, vars{"input": vars{
+		"requestKey": key(), "event": h.event, "name": "Early", "startsAt": "2030-03-14T19:30:00Z", "saleOpensAt": "2029-09-01T10:00:00Z",
+		"priceLevels": []vars{{"name": "Standing", "amountMinor": 1500}},
+		"pools":       []vars{{"name": "Floor", "priceLevel": "Standing", "capacity": 20}},
+	}}, &made)
+	h.show, h.standing = made.CreateShow.ID, made.CreateShow.Pools[0].ID
+	h.presaleCode()
+	line := []vars{{"pool": vars{"pool": h.standing, "quantity": 1}}}
+	first, second, third := h.guest(), h.guest(), h.guest()
+	if r := h.place(first, vars{"requestKey": key(), "lines": line}); r.Code != "SALE_NOT_OPEN" {
+		t.Errorf("without a code: got %+v", r)
+	}
+	if r := h.place(first, vars{"requestKey": key(), "lines": line, "presaleCode": "fan klub"}); r.Code != "PRESALE_CODE_INVALID" {
+		t.Errorf("with a wrong code: got %+v", r)
+	}
+	for _, fan := range []client{first, second} {
+		if r := h.place(fan, vars{"requestKey": key(), "lines": line, "presaleCode": "fan CLUB"}); r.State != "ACTIVE" {
+			t.Errorf("with the code: got %+v", r)
+		}
+	}
+	if r := h.place(third, vars{"requestKey": key(), "lines": line, "presaleCode": "FANCLUB"}); r.Code != "PRESALE_CODE_USED_UP" {
+		t.Errorf("after the last use: got %+v", r)
+	}
+	var codes struct {
+		PresaleCodes struct {
+			Nodes []struct {
+				Code             string
+				Uses, Held, Used int
+			}
+		}
+	}
+	h.admin.get(`query($show: ID!) { presaleCodes(show: $show) { nodes { code uses held used } } }`, vars{"show": h.show}, &codes)
+	if n := codes.PresaleCodes.Nodes; len(n) != 1 || n[0].Code != "FANCLUB" || n[0].Uses != 2 || n[0].Held != 2 || n[0].Used != 0 {
+		t.Errorf("the codes are %+v", n)
 	}
 }

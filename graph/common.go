@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/graph/generated"
 	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/internal/ids"
@@ -44,6 +45,9 @@ func (r *Resolver) Show() generated.ShowResolver { return &showResolver{r} }
 // Unit returns generated.UnitResolver implementation.
 func (r *Resolver) Unit() generated.UnitResolver { return &unitResolver{r} }
 
+// Venue returns generated.VenueResolver implementation.
+func (r *Resolver) Venue() generated.VenueResolver { return &venueResolver{r} }
+
 type (
 	mutationResolver    struct{ *Resolver }
 	queryResolver       struct{ *Resolver }
@@ -56,6 +60,7 @@ type (
 	roomTypeResolver    struct{ *Resolver }
 	showResolver        struct{ *Resolver }
 	unitResolver        struct{ *Resolver }
+	venueResolver       struct{ *Resolver }
 )
 
 // Node is the resolver for the node field. The id's kind chooses the field that reads it.
@@ -83,8 +88,12 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 		return node(r.Hold(ctx, id))
 	case bookings.BookingKind{}.Prefix():
 		return node(r.Booking(ctx, id))
+	case events.EventKind{}.Prefix():
+		return node(r.changeEvent(ctx, id))
+	case events.EndpointKind{}.Prefix():
+		return node(r.WebhookEndpoint(ctx, id))
 	}
-	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, event, show, chart, room type, hold or booking, got %.48q", id)
+	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, event, show, chart, room type, hold, booking, change event or webhook endpoint, got %.48q", id)
 }
 
 // node passes an entity on as a Node. A nil pointer must not become a Node that is not nil.

@@ -68,7 +68,8 @@ func NewHandler(config Config) (http.Handler, error) {
 		return nil, err
 	}
 	resolver := &Resolver{
-		tenants: config.Tenants, inventory: config.Inventory, bookings: config.Bookings, authorizer: config.Authorizer, halls: halls,
+		tenants: config.Tenants, inventory: config.Inventory, bookings: config.Bookings, events: config.Events,
+		authorizer: config.Authorizer, halls: halls,
 	}
 	schema := generated.NewExecutableSchema(generated.Config{Resolvers: resolver})
 	faults := &presenter{logger: config.Logger}
@@ -86,6 +87,7 @@ func NewHandler(config Config) (http.Handler, error) {
 	}
 	server.Use(&limits{maxDepth: config.MaxDepth, maxCost: config.MaxCost, introspection: config.Introspection})
 	server.AroundRootFields(freshLoaders(resolver, config))
+	server.AroundOperations(measured.countRefusals)
 	return &api{config: config, faults: faults, server: server}, nil
 }
 

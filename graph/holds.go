@@ -31,6 +31,7 @@ func (r *mutationResolver) PlaceHold(ctx context.Context, input generated.PlaceH
 		total := readMoney(&d, "input.expectedTotal", *input.ExpectedTotal)
 		request.ExpectedTotal = &total
 	}
+	request.PresaleCode = textOf(input.PresaleCode)
 	if d.err != nil {
 		return nil, d.err
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"os"
@@ -387,4 +388,45 @@ func TestConfigNamesWhatIsWrong(t *testing.T) {
 			t.Errorf("the configuration of the tests: %v", err)
 		}
 	})
+}
+
+// A refusal is an answer and no error, so it is counted by its own code.
+func TestRefusalsAreCountedByCode(t *testing.T) {
+	t.Parallel()
+	registry := prometheus.NewRegistry()
+	s := newServer(t, func(c *graph.Config) { c.Metrics = registry })
+	h := newHouse(t, s)
+	h.build()
+	first, second := h.guest(), h.guest()
+	wish := vars{"seats": vars{"show": h.show, "seats": []string{h.seats[0]}}}
+	held := h.hold(first, wish)
+	for range 2 {
+		if refused := h.place(second, vars{"requestKey": key(), "lines": []vars{wish}}); refused.Code != "HELD_BY_OTHER" {
+			t.Fatalf("not refused: %+v", refused)
+		}
+	}
+	var checkout struct {
+		Checkout struct{ Code string }
+	}
+	first.get(`mutation($input: CheckoutInput!) { checkout(input: $input) { ... on CheckoutRefused { code } } }`, vars{"input": vars{
+		"requestKey": key(), "hold": held.ID, "expectedTotal": vars{"amountMinor": 1, "currency": "EUR"},
+		"paymentMethod": vars{"token": "tok_approve"}, "contact": vars{"name": "A guest", "email": "guest@example.com"},
+	}}, &checkout)
+	gathered, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	counted := map[string]float64{}
+	for _, family := range gathered {
+		if family.GetName() == "holdfast_refusals_total" {
+			for _, metric := range family.GetMetric() {
+				labels := metric.GetLabel()
+				counted[labels[1].GetValue()+" "+labels[0].GetValue()] = metric.GetCounter().GetValue()
+			}
+		}
+	}
+	want := map[string]float64{"placeHold HELD_BY_OTHER": 2, "checkout PRICE_CHANGED": 1}
+	if !maps.Equal(counted, want) {
+		t.Errorf("counted %v, want %v (the checkout says %+v)", counted, want, checkout)
+	}
 }

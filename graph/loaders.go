@@ -27,6 +27,9 @@ type loaders struct {
 	// offers are the room types of a property.
 	offers  *dataloadgen.Loader[tenants.PropertyID, []inventory.RoomType]
 	refunds *dataloadgen.Loader[payments.AttemptID, []payments.Refund]
+	// refunded is what was given back for the booking of a hold.
+	refunded   *dataloadgen.Loader[inventory.HoldID, money.Amount]
+	conditions *dataloadgen.Loader[inventory.Site, inventory.Offer]
 }
 
 // pricedShow is a show with what its price levels need of it.
@@ -63,6 +66,12 @@ func newLoaders(r *Resolver, actor tenants.Actor, wait time.Duration) *loaders {
 		}),
 		refunds: loader(wait, func(ctx context.Context, keys []payments.AttemptID) (map[payments.AttemptID][]payments.Refund, error) {
 			return r.bookings.RefundsOfAttempts(ctx, actor, keys)
+		}),
+		refunded: loader(wait, func(ctx context.Context, keys []inventory.HoldID) (map[inventory.HoldID]money.Amount, error) {
+			return r.bookings.RefundedOfHolds(ctx, actor, keys)
+		}),
+		conditions: loader(wait, func(ctx context.Context, keys []inventory.Site) (map[inventory.Site]inventory.Offer, error) {
+			return r.inventory.Offers(ctx, actor, keys)
 		}),
 	}
 }

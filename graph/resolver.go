@@ -7,7 +7,9 @@ import (
 	"cloud.google.com/go/civil"
 
 	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/internal/ids"
+	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/inventory/charts"
 	"github.com/holdfast/holdfast/payments"
@@ -55,6 +57,11 @@ type Inventory interface {
 	SetTerms(ctx context.Context, actor tenants.Actor, scope inventory.TermsScope, change inventory.TermsChange) (inventory.Terms, error)
 
 	Terms(ctx context.Context, actor tenants.Actor, scope inventory.TermsScope) (inventory.Terms, error)
+	SetCancellationPolicy(ctx context.Context, actor tenants.Actor, scope inventory.ConditionsScope, policy inventory.CancellationPolicy) (inventory.CancellationPolicy, error)
+	RemoveCancellationPolicy(ctx context.Context, actor tenants.Actor, scope inventory.ConditionsScope) (inventory.CancellationPolicy, error)
+	CancellationPolicy(ctx context.Context, actor tenants.Actor, scope inventory.ConditionsScope) (inventory.CancellationPolicy, error)
+	SetTaxRate(ctx context.Context, actor tenants.Actor, scope inventory.ConditionsScope, basisPoints int64) (int64, error)
+	Offers(ctx context.Context, actor tenants.Actor, sites []inventory.Site) (map[inventory.Site]inventory.Offer, error)
 	Chart(ctx context.Context, actor tenants.Actor, id inventory.ChartID) (*charts.Chart, error)
 	EventsByID(ctx context.Context, actor tenants.Actor, wanted []inventory.EventID) (map[inventory.EventID]inventory.Event, error)
 	Show(ctx context.Context, actor tenants.Actor, id inventory.ShowID) (inventory.Show, error)
@@ -67,6 +74,9 @@ type Inventory interface {
 	RoomTypesByID(ctx context.Context, actor tenants.Actor, wanted []inventory.RoomTypeID) (map[inventory.RoomTypeID]inventory.RoomType, error)
 	Calendar(ctx context.Context, actor tenants.Actor, property tenants.Property, roomTypes []inventory.RoomTypeID, first, last civil.Date) (inventory.Calendar, error)
 
+	CreatePresaleCodes(ctx context.Context, actor tenants.Actor, requestKey string, input inventory.NewPresaleCodes) ([]inventory.PresaleCode, error)
+	ChangePresaleCode(ctx context.Context, actor tenants.Actor, requestKey string, id inventory.PresaleCodeID, change inventory.PresaleChange) (inventory.PresaleCode, error)
+	PresaleCodes(ctx context.Context, actor tenants.Actor, show inventory.ShowID, after string, limit int) ([]inventory.PresaleCode, bool, error)
 	PlaceHold(ctx context.Context, actor tenants.Actor, input inventory.PlaceHold) (inventory.Hold, error)
 	ExtendHold(ctx context.Context, actor tenants.Actor, id inventory.HoldID, requestKey string) (inventory.Hold, error)
 	ReleaseHold(ctx context.Context, actor tenants.Actor, id inventory.HoldID, requestKey string) (inventory.Hold, error)
@@ -76,13 +86,18 @@ type Inventory interface {
 // Bookings is what the API asks of package bookings; a bookings.Service is one.
 type Bookings interface {
 	Checkout(ctx context.Context, actor tenants.Actor, input bookings.Checkout) (bookings.Outcome, error)
-	CancelBooking(ctx context.Context, actor tenants.Actor, requestKey string, id bookings.BookingID, ordinals []int64) (bookings.Booking, error)
+	CancelBooking(ctx context.Context, actor tenants.Actor, input bookings.Cancel) (bookings.Cancellation, error)
 	MarkNoShow(ctx context.Context, actor tenants.Actor, requestKey string, id bookings.BookingID, ordinals []int64) (bookings.Booking, error)
 
 	Booking(ctx context.Context, actor tenants.Actor, id bookings.BookingID) (bookings.Booking, error)
 	BookingOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) (*bookings.Booking, error)
 	Bookings(ctx context.Context, actor tenants.Actor, region ids.Region, after *bookings.Cursor, limit int) ([]bookings.Booking, bool, error)
 	AttemptsOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) ([]payments.Attempt, error)
+	CancellationsOf(ctx context.Context, actor tenants.Actor, id bookings.BookingID) ([]bookings.Cancellation, error)
+	RefundBooking(ctx context.Context, actor tenants.Actor, input bookings.Refund) (payments.Refund, error)
+	RetryRefund(ctx context.Context, actor tenants.Actor, requestKey string, id payments.RefundID) (payments.Refund, error)
+	FailedRefunds(ctx context.Context, actor tenants.Actor, region ids.Region, after *payments.RefundCursor, limit int) ([]bookings.FailedRefund, bool, error)
+	RefundedOfHolds(ctx context.Context, actor tenants.Actor, holds []inventory.HoldID) (map[inventory.HoldID]money.Amount, error)
 	RefundsOfAttempts(ctx context.Context, actor tenants.Actor, attempts []payments.AttemptID) (map[payments.AttemptID][]payments.Refund, error)
 	Audit(ctx context.Context, tenant *tenants.TenantID) (bookings.AuditReport, error)
 
@@ -91,6 +106,23 @@ type Bookings interface {
 	RepairCounts(ctx context.Context, actor tenants.Actor, region ids.Region, day time.Time) ([]bookings.RepairCount, error)
 	Repairs(ctx context.Context, actor tenants.Actor, region ids.Region, day time.Time, after *bookings.RepairCursor, limit int) ([]bookings.Repair, bool, error)
 	PaymentTimeline(ctx context.Context, actor tenants.Actor, of bookings.TimelineOf) (bookings.Timeline, error)
+}
+
+// Events is what the API asks of package events; an events.Service is one.
+type Events interface {
+	CreateEndpoint(ctx context.Context, actor tenants.Actor, requestKey string, input events.NewEndpoint) (events.EndpointSecret, error)
+	UpdateEndpoint(ctx context.Context, actor tenants.Actor, id events.EndpointID, change events.EndpointChange) (events.Endpoint, error)
+	RotateSecret(ctx context.Context, actor tenants.Actor, requestKey string, id events.EndpointID) (events.EndpointSecret, error)
+	DeleteEndpoint(ctx context.Context, actor tenants.Actor, id events.EndpointID) error
+	Ping(ctx context.Context, actor tenants.Actor, requestKey string, id events.EndpointID) (events.Delivery, error)
+	Replay(ctx context.Context, actor tenants.Actor, requestKey string, id events.EndpointID, wanted []events.EventID) (events.Replayed, error)
+	ReplayBetween(ctx context.Context, actor tenants.Actor, requestKey string, id events.EndpointID, region ids.Region, from, to time.Time) (events.Replayed, error)
+
+	Event(ctx context.Context, actor tenants.Actor, id events.EventID) (events.Event, error)
+	Events(ctx context.Context, actor tenants.Actor, region ids.Region, after events.EventCursor, limit int) ([]events.Event, bool, error)
+	Endpoint(ctx context.Context, actor tenants.Actor, id events.EndpointID) (events.Endpoint, error)
+	Endpoints(ctx context.Context, actor tenants.Actor, after events.EndpointID, limit int) ([]events.Endpoint, bool, error)
+	Deliveries(ctx context.Context, actor tenants.Actor, endpoint events.EndpointID, region ids.Region, state events.DeliveryState, after *events.DeliveryCursor, limit int) ([]events.Delivery, bool, error)
 }
 
 // Authorizer decides who may run the audit, which package bookings runs for whoever asks it; a
@@ -104,6 +136,7 @@ type Resolver struct {
 	tenants    Tenants
 	inventory  Inventory
 	bookings   Bookings
+	events     Events
 	authorizer Authorizer
 	halls      *hallCache
 }

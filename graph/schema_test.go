@@ -16,6 +16,7 @@ import (
 	graphql "github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/formatter"
 
+	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/graph/generated"
 )
 
@@ -90,6 +91,7 @@ func TestEnumsAreTheDomainsConstants(t *testing.T) {
 		{"LatePayment", "inventory", "LatePayment"},
 		{"OnDecline", "inventory", "OnDecline"},
 		{"OrphanSeats", "inventory", "OrphanSeats"},
+		{"CancellationFeeKind", "inventory", "FeeKind"},
 		{"AreaShape", "inventory/charts", "AreaShape"},
 		{"ChannelKind", "tenants", "ChannelType"},
 		{"KeyType", "tenants", "KeyType"},
@@ -99,6 +101,9 @@ func TestEnumsAreTheDomainsConstants(t *testing.T) {
 		{"PaymentState", "payments", "AttemptState"},
 		{"PaymentDisposition", "payments", "Disposition"},
 		{"RefundState", "payments", "RefundRecordState"},
+		{"WebhookEndpointState", "events", "EndpointState"},
+		{"WebhookDisabledReason", "events", "DisabledReason"},
+		{"WebhookDeliveryState", "events", "DeliveryState"},
 	} {
 		want := constantsOf(t, filepath.Join("..", enum.folder), enum.golang)
 		var got []string
@@ -109,6 +114,22 @@ func TestEnumsAreTheDomainsConstants(t *testing.T) {
 		if !slices.Equal(got, want) {
 			t.Errorf("%s has %v, %s.%s has %v", enum.graphql, got, enum.folder, enum.golang, want)
 		}
+	}
+}
+
+// The enum of event types is the table of package events, in its order and in its words.
+func TestEventTypesAreTheTables(t *testing.T) {
+	t.Parallel()
+	name := strings.NewReplacer(".", "_")
+	var got, want []string
+	for _, value := range schema().Types["ChangeEventType"].EnumValues {
+		got = append(got, value.Name+": "+value.Description)
+	}
+	for _, meaning := range events.Meanings() {
+		want = append(want, strings.ToUpper(name.Replace(string(meaning.Type)))+": "+meaning.Text)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the schema has\n%s\nthe table has\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 }
 

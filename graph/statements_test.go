@@ -45,12 +45,33 @@ func TestStatementsDoNotGrowWithThePage(t *testing.T) {
 		name, query string
 		most        int64
 	}{
-		{"shows", `query($first: Int!) { shows(region: "eu", first: $first) { nodes { name event { name venue { name } } venue { name city } chart { name } priceLevels { price { amountMinor } } pools { available price { amountMinor } } } } }`, 7},
-		{"hotels", `query($first: Int!) { hotels(first: $first) { nodes { name roomTypes { name property { name } } } } }`, 3},
+		{"shows", `query($first: Int!) { shows(region: "eu", first: $first) { nodes { name event { name venue { name } } venue { name city } cancellationPolicy { name } chart { name } priceLevels { price { amountMinor } } pools { available price { amountMinor } } } } }`, 8},
+		{"hotels", `query($first: Int!) { hotels(first: $first) { nodes { name taxRate { basisPoints } cancellationPolicy { name } roomTypes { name property { name } cancellationPolicy { name } } } } }`, 4},
 	} {
 		few, many := statements(page, c.query, vars{"first": 2}), statements(page, c.query, vars{"first": 20})
 		if few != many || many > c.most || many == 0 {
 			t.Errorf("%s: %d statements for a page of 2, %d for 20, at most %d are expected", c.name, few, many, c.most)
+		}
+	}
+	for range 5 {
+		h.buy(h.partner)
+	}
+	endpoint := h.endpoint(h.admin, vars{}).Endpoint.ID
+	var replayed struct{ ReplayEventsBetween struct{ Events int } }
+	h.admin.get(`mutation($input: ReplayEventsBetweenInput!) { replayEventsBetween(input: $input) { events } }`, vars{"input": vars{
+		"requestKey": key(), "endpoint": endpoint, "region": "eu", "from": time.Now().Add(-time.Hour).Format(time.RFC3339), "to": time.Now().Add(time.Hour).Format(time.RFC3339),
+	}}, &replayed)
+	admin := s.client(h.admin.key)
+	for _, c := range []struct {
+		name, query string
+		most        int64
+	}{
+		{"events", `query($first: Int!, $id: ID!) { events(region: "eu", first: $first) { nodes { id type subjectId } } webhookEndpoint(id: $id) { id } }`, 4},
+		{"deliveries", `query($first: Int!, $id: ID!) { webhookDeliveries(endpoint: $id, region: "eu", first: $first) { nodes { state event { id type } } } }`, 3},
+	} {
+		few, many := statements(admin, c.query, vars{"first": 1, "id": endpoint}), statements(admin, c.query, vars{"first": 5, "id": endpoint})
+		if few != many || many > c.most || many == 0 || replayed.ReplayEventsBetween.Events != 5 {
+			t.Errorf("%s: %d statements for a page of 1, %d for 5 of %d, at most %d are expected", c.name, few, many, replayed.ReplayEventsBetween.Events, c.most)
 		}
 	}
 	const lines = `query($id: ID!) { hold(id: $id) { lines { unit { show { name } seat { label } pool { name } property { name } roomType { name } } } } }`

@@ -70,7 +70,7 @@ func propertyView(p tenants.Property) generated.Property {
 func venueView(v tenants.Venue) generated.Venue {
 	return generated.Venue{
 		ID: v.ID.String(), Name: v.Name, Region: string(v.ID.Region), TimeZone: v.TimeZone, Currency: string(v.Currency),
-		Country: v.Country, City: v.City, CreatedAt: v.CreatedAt,
+		Country: v.Country, City: v.City, CreatedAt: v.CreatedAt, Source: v.ID,
 	}
 }
 

@@ -31,7 +31,7 @@ func (r *mutationResolver) SetTerms(ctx context.Context, input generated.SetTerm
 		LatePayment: (*inventory.LatePayment)(input.LatePayment), OnDecline: (*inventory.OnDecline)(input.OnDecline),
 		MaxSeatsPerHold: input.MaxSeatsPerHold, MaxQuantityPerHold: input.MaxQuantityPerHold,
 		MaxNightsPerStay: input.MaxNightsPerStay, MaxActiveHoldsPerBuyer: input.MaxActiveHoldsPerBuyer,
-		MaxActiveHoldsPerInstrument: input.MaxActiveHoldsPerInstrument,
+		MaxActiveHoldsPerInstrument: input.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: input.MaxUnitsPerBuyer,
 	})
 	return one(terms, inInput(err), termsView)
 }
@@ -55,6 +55,7 @@ func termsView(t inventory.Terms) generated.Terms {
 		LatePayment: generated.LatePayment(t.LatePayment), OnDecline: generated.OnDecline(t.OnDecline),
 		MaxSeatsPerHold: t.MaxSeatsPerHold, MaxQuantityPerHold: t.MaxQuantityPerHold, MaxNightsPerStay: t.MaxNightsPerStay,
 		MaxActiveHoldsPerBuyer: t.MaxActiveHoldsPerBuyer, MaxActiveHoldsPerInstrument: t.MaxActiveHoldsPerInstrument,
+		MaxUnitsPerBuyer:  t.MaxUnitsPerBuyer,
 		AdmissionRequired: t.AdmissionRequired, OrphanSeats: generated.OrphanSeats(t.OrphanSeats),
 	}
 }

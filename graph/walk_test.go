@@ -30,7 +30,9 @@ func (p place) String() string { return p.field.Name + " " + p.path }
 func idKinds() map[string]string {
 	return map[string]string{
 		"show": "show", "seats": "seat", "pool": "pool", "roomType": "room", "venue": "venue", "event": "event", "chart": "chart",
-		"property": "prop", "priceLevel": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key",
+		"presaleCode": "presale",
+		"property":    "prop", "priceLevel": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
+		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
 		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
 		"Query.booking": "book", "Query.tenant": "tenant",
 	}
@@ -149,6 +151,10 @@ func scalarValue(name, typ string) any {
 		return hallPlan()
 	case name == "currency":
 		return "EUR"
+	case name == "codes":
+		return "FRIENDS-2030"
+	case name == "url":
+		return "https://example.com/hooks"
 	case name == "token":
 		return "tok_approve"
 	case name == "priceLevel" || name == "name":
@@ -200,9 +206,13 @@ func (h *house) ids() (own map[string]string, guest client) {
 		h.server.t.Fatalf("nothing was booked: %+v", sale)
 	}
 	hold := h.hold(guest, vars{"pool": vars{"pool": h.standing, "quantity": 1}})
+	refund := h.refund(sale.Booking.ID, 1)
 	return map[string]string{
 		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
+		"presale": h.presaleCode(),
+		"refund":  refund,
+		"evt":     h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
 	}, guest
 }
 
@@ -217,7 +227,7 @@ func TestForeignIDsAreAnsweredLikeRandomOnes(t *testing.T) {
 	for _, p := range places(t) {
 		kinds := []string{p.kind}
 		if p.field.Name == "node" {
-			kinds = []string{"tenant", "prop", "venue", "chan", "key", "event", "show", "chart", "room", "hold", "book"}
+			kinds = []string{"tenant", "prop", "venue", "chan", "key", "event", "show", "chart", "room", "hold", "book", "evt", "endpoint"}
 		}
 		for _, kind := range kinds {
 			for who, as := range map[string]client{"admin": h.admin, "partner": h.partner, "page": h.page, "guest": guest} {
@@ -275,6 +285,13 @@ func TestOwnIDsAreFound(t *testing.T) {
 			}
 		}
 	}
+}
+
+func (h *house) presaleCode() string {
+	var answer struct{ CreatePresaleCodes []created }
+	h.admin.get(`mutation($input: CreatePresaleCodesInput!) { createPresaleCodes(input: $input) { id } }`,
+		vars{"input": vars{"requestKey": key(), "show": h.show, "codes": []string{"Fan club"}, "uses": 2}}, &answer)
+	return answer.CreatePresaleCodes[0].ID
 }
 
 func (h *house) spareKey() string {

@@ -1,7 +1,9 @@
 package inventory
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
 )
 
@@ -18,6 +21,8 @@ type stock struct {
 	pools  []dbsqlc.PoolCountersLockRow
 	nights map[nightKey]dbsqlc.NightCountersLockRow
 	houses map[nightKey]dbsqlc.HouseCountersLockRow
+	// uses says what is left of presale codes.
+	uses map[uuid.UUID]int64
 }
 
 // anySeatTaken reports whether the clock matters for the seats.
@@ -34,12 +39,8 @@ func (s stock) anySeatTaken() bool {
 
 // lockAll is the careful path: due holds on the wanted units are locked first, then every wanted
 // row and every row of those holds in the one order, and then the due holds are reaped.
-func (p placing) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error) {
-	due, err := p.findDue(ctx, tx, *f)
-	if err != nil {
-		return stock{}, err
-	}
-	reaping, err := lockDue(ctx, tx, p.at, due)
+func (b *batch) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error) {
+	reaping, err := lockDue(ctx, tx, b.at, b.due)
 	if err != nil {
 		return stock{}, err
 	}
@@ -48,7 +49,7 @@ func (p placing) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error
 	for _, show := range given.seats {
 		wanted[show.show] = append(wanted[show.show], show.seats...)
 	}
-	for _, line := range p.claim.lines {
+	for _, line := range b.all.lines {
 		if line.Seats != nil {
 			for _, seat := range line.Seats.Seats {
 				wanted[line.Seats.Show.UUID] = append(wanted[line.Seats.Show.UUID], seat.UUID)
@@ -60,35 +61,42 @@ func (p placing) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error
 		shows = append(shows, show)
 	}
 	slices.SortFunc(shows, compareUUID)
-	if _, err := lockSeatsOf(ctx, tx, p.at, shows, wanted); err != nil {
+	if _, err := lockSeatsOf(ctx, tx, b.at, shows, wanted); err != nil {
 		return stock{}, err
 	}
-	if err := p.lockCounters(ctx, tx, *f, given, nil); err != nil {
+	if err := b.lockCounters(ctx, tx, *f, given, nil); err != nil {
 		return stock{}, err
 	}
-	if err := reaping.reap(ctx, tx, p.at); err != nil {
+	codes := append(f.presaleIDs(), reaping.codes...)
+	if _, err := lockPresale(ctx, tx, b.at, codes); err != nil {
+		return stock{}, err
+	}
+	if err := reaping.reap(ctx, tx, b.at); err != nil {
 		return stock{}, err
 	}
 	// Everything is locked now: read again what the reaping left.
 	s := stock{nights: map[nightKey]dbsqlc.NightCountersLockRow{}, houses: map[nightKey]dbsqlc.HouseCountersLockRow{}}
-	if s.seats, err = p.lockSeats(ctx, tx); err != nil {
+	if s.seats, err = b.lockSeats(ctx, tx); err != nil {
 		return stock{}, err
 	}
-	if err := p.lockCounters(ctx, tx, *f, units{}, &s); err != nil {
+	if err := b.lockCounters(ctx, tx, *f, units{}, &s); err != nil {
 		return stock{}, err
 	}
-	return s, p.reopenPools(ctx, tx, *f, &s)
+	if s.uses, err = lockPresale(ctx, tx, b.at, codes); err != nil {
+		return stock{}, err
+	}
+	return s, b.reopenPools(ctx, tx, *f, &s)
 }
 
 // reopenPools spreads the capacity of wanted pools that were oversold and are no more.
-func (p placing) reopenPools(ctx context.Context, tx pgx.Tx, f facts, s *stock) error {
+func (b *batch) reopenPools(ctx context.Context, tx pgx.Tx, f facts, s *stock) error {
 	reopened := false
-	for _, pool := range p.claim.pools {
+	for _, pool := range b.all.pools {
 		_, capacity, limits, taken := sharedStock(s.pools, pool, f.pools[pool].capacity)
 		if limits >= capacity || taken >= capacity {
 			continue
 		}
-		if _, err := spreadCapacity(ctx, tx, p.at, pool, s.pools, f.pools[pool].capacity); err != nil {
+		if _, err := spreadCapacity(ctx, tx, b.at, pool, s.pools, f.pools[pool].capacity); err != nil {
 			return err
 		}
 		reopened = true
@@ -96,14 +104,28 @@ func (p placing) reopenPools(ctx context.Context, tx pgx.Tx, f facts, s *stock) 
 	if !reopened {
 		return nil
 	}
-	return p.lockCounters(ctx, tx, f, units{}, s)
+	return b.lockCounters(ctx, tx, f, units{}, s)
+}
+
+// dueFor looks, in a snapshot of its own, for holds whose units a claim wants and whose time is over.
+// In the claim's transaction the search would be a read of every due hold of the place, and each of
+// them that a sweeper ends meanwhile would start the claim over: thousands are due at once when a
+// rush ends. The claim locks what was found, and judges it then.
+func (s *Service) dueFor(ctx context.Context, b *batch) ([]uuid.UUID, error) {
+	return db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) ([]uuid.UUID, error) {
+		f, err := factsOf(ctx, tx, b.at, b.all, b.codes())
+		if err != nil {
+			return nil, err
+		}
+		return b.findDue(ctx, tx, f)
+	})
 }
 
 // findDue lists holds whose units this claim wants and whose time is over.
-func (p placing) findDue(ctx context.Context, tx pgx.Tx, f facts) ([]uuid.UUID, error) {
+func (b *batch) findDue(ctx context.Context, tx pgx.Tx, f facts) ([]uuid.UUID, error) {
 	queries := dbsqlc.New(tx)
 	var due []uuid.UUID
-	for _, line := range p.claim.lines {
+	for _, line := range b.all.lines {
 		if line.Seats == nil {
 			continue
 		}
@@ -112,15 +134,15 @@ func (p placing) findDue(ctx context.Context, tx pgx.Tx, f facts) ([]uuid.UUID, 
 			seats[i] = seat.UUID
 		}
 		owners, err := queries.SeatsDueHolds(ctx, dbsqlc.SeatsDueHoldsParams{
-			TenantID: p.at.tenant, Region: string(p.at.region), ShowID: line.Seats.Show.UUID, SeatIds: seats, Now: f.now,
+			TenantID: b.at.tenant, Region: string(b.at.region), ShowID: line.Seats.Show.UUID, SeatIds: seats, Now: f.now,
 		})
 		if err != nil {
 			return nil, fmt.Errorf("find due holds of seats: %w", err)
 		}
 		due = append(due, owners...)
 	}
-	if len(p.claim.pools)+len(p.claim.rooms) > 0 {
-		onCounters, err := p.dueOnCounters(ctx, tx, f, maxReap)
+	if len(b.all.pools)+len(b.all.rooms) > 0 || len(f.presale) > 0 {
+		onCounters, err := b.dueOnCounters(ctx, tx, f, maxReap)
 		if err != nil {
 			return nil, err
 		}
@@ -133,13 +155,13 @@ func (p placing) findDue(ctx context.Context, tx pgx.Tx, f facts) ([]uuid.UUID, 
 // judgeMoreDue looks, before counted stock is refused, for holds on it that are due and were not
 // reaped: there were too many for one transaction, or their time ended while the locks were waited
 // for. The answer is errMoreDue when there are any.
-func (p placing) judgeMoreDue(ctx context.Context, tx pgx.Tx, f *facts) error {
+func (b *batch) judgeMoreDue(ctx context.Context, tx pgx.Tx, f *facts) error {
 	now, err := Now(ctx, tx)
 	if err != nil {
 		return err
 	}
 	f.now = now
-	due, err := p.dueOnCounters(ctx, tx, *f, 1)
+	due, err := b.dueOnCounters(ctx, tx, *f, 1)
 	if err != nil {
 		return err
 	}
@@ -149,12 +171,13 @@ func (p placing) judgeMoreDue(ctx context.Context, tx pgx.Tx, f *facts) error {
 	return nil
 }
 
-func (p placing) dueOnCounters(ctx context.Context, tx pgx.Tx, f facts, limit int32) ([]uuid.UUID, error) {
+func (b *batch) dueOnCounters(ctx context.Context, tx pgx.Tx, f facts, limit int32) ([]uuid.UUID, error) {
 	params := dbsqlc.HoldsDueOnCountersParams{
-		TenantID: p.at.tenant, Region: string(p.at.region), Now: f.now, PoolIds: p.claim.pools, MaxHolds: limit,
+		TenantID: b.at.tenant, Region: string(b.at.region), Now: f.now, PoolIds: b.all.pools, MaxHolds: limit,
 		PropertyIds: []uuid.UUID{}, FirstNight: civil.Date{Year: 9999, Month: 1, Day: 1}, LastNight: civil.Date{Year: 1, Month: 1, Day: 1},
 	}
-	for _, line := range p.claim.lines {
+	params.PresaleCodeIds = f.presaleIDs()
+	for _, line := range b.all.lines {
 		if line.Stay == nil {
 			continue
 		}
@@ -176,14 +199,14 @@ func (p placing) dueOnCounters(ctx context.Context, tx pgx.Tx, f facts, limit in
 
 // lockCounters locks the counters of the claim together with those of other units, each table in
 // the order of its key, and keeps the claim's rows in s when s is given.
-func (p placing) lockCounters(ctx context.Context, tx pgx.Tx, f facts, others units, s *stock) error {
+func (b *batch) lockCounters(ctx context.Context, tx pgx.Tx, f facts, others units, s *stock) error {
 	queries := dbsqlc.New(tx)
-	pools := append([]uuid.UUID{}, p.claim.pools...)
+	pools := append([]uuid.UUID{}, b.all.pools...)
 	for _, pool := range others.pools {
 		pools = append(pools, pool.pool)
 	}
 	if len(pools) > 0 {
-		rows, err := queries.PoolCountersLock(ctx, dbsqlc.PoolCountersLockParams{TenantID: p.at.tenant, Region: string(p.at.region), PoolIds: pools})
+		rows, err := queries.PoolCountersLock(ctx, dbsqlc.PoolCountersLockParams{TenantID: b.at.tenant, Region: string(b.at.region), PoolIds: pools})
 		if err != nil {
 			return fmt.Errorf("lock pool counters: %w", err)
 		}
@@ -193,64 +216,85 @@ func (p placing) lockCounters(ctx context.Context, tx pgx.Tx, f facts, others un
 	}
 	nights := append([]nightUnits{}, others.nights...)
 	houses := append([]houseUnits{}, others.houses...)
-	for _, line := range p.claim.lines {
-		if line.Stay == nil {
-			continue
-		}
-		nights = append(nights, nightUnits{roomType: line.Stay.RoomType.UUID, bucket: sharedBucket, first: line.Stay.CheckIn, last: line.Stay.lastNight()})
-		houses = append(houses, houseUnits{property: f.rooms[line.Stay.RoomType.UUID].property, first: line.Stay.CheckIn, last: line.Stay.lastNight()})
+	for _, stay := range b.all.stays() {
+		nights = append(nights, nightUnits{roomType: stay.room, bucket: sharedBucket, first: stay.checkIn, last: stay.lastNight()})
+		houses = append(houses, houseUnits{property: f.rooms[stay.room].property, first: stay.checkIn, last: stay.lastNight()})
+	}
+	if err := b.lockNights(ctx, tx, nights, s); err != nil {
+		return err
+	}
+	return b.lockHouses(ctx, tx, houses, s)
+}
+
+func (b *batch) lockNights(ctx context.Context, tx pgx.Tx, nights []nightUnits, s *stock) error {
+	if len(nights) == 0 {
+		return nil
 	}
 	slices.SortFunc(nights, func(a, b nightUnits) int {
-		if c := compareUUID(a.roomType, b.roomType); c != 0 {
-			return c
-		}
-		if c := compareUUID(a.bucket, b.bucket); c != 0 {
-			return c
-		}
-		return a.first.Compare(b.first)
+		return cmp.Or(compareUUID(a.roomType, b.roomType), compareUUID(a.bucket, b.bucket), a.first.Compare(b.first))
 	})
-	for _, night := range nights {
-		rows, err := queries.NightCountersLock(ctx, dbsqlc.NightCountersLockParams{
-			TenantID: p.at.tenant, Region: string(p.at.region), RoomTypeID: night.roomType, Bucket: night.bucket, FirstNight: night.first, LastNight: night.last,
-		})
-		if err != nil {
-			return fmt.Errorf("lock night counters: %w", err)
+	params := make([]dbsqlc.NightCountersLockParams, len(nights))
+	for i, night := range nights {
+		params[i] = dbsqlc.NightCountersLockParams{
+			TenantID: b.at.tenant, Region: string(b.at.region), RoomTypeID: night.roomType, Bucket: night.bucket, FirstNight: night.first, LastNight: night.last,
 		}
-		if s != nil {
-			for _, row := range rows {
+	}
+	var failed error
+	dbsqlc.New(tx).NightCountersLock(ctx, params).Query(func(_ int, rows []dbsqlc.NightCountersLockRow, err error) {
+		failed = errors.Join(failed, err)
+		for _, row := range rows {
+			if s != nil {
 				s.nights[nightKey{owner: row.RoomTypeID, bucket: row.Bucket, night: row.Night}] = row
 			}
 		}
+	})
+	if failed != nil {
+		return fmt.Errorf("lock night counters: %w", failed)
+	}
+	return nil
+}
+
+func (b *batch) lockHouses(ctx context.Context, tx pgx.Tx, houses []houseUnits, s *stock) error {
+	if len(houses) == 0 {
+		return nil
 	}
 	slices.SortFunc(houses, func(a, b houseUnits) int {
-		if c := compareUUID(a.property, b.property); c != 0 {
-			return c
-		}
-		return a.first.Compare(b.first)
+		return cmp.Or(compareUUID(a.property, b.property), a.first.Compare(b.first))
 	})
-	for _, house := range houses {
-		rows, err := queries.HouseCountersLock(ctx, dbsqlc.HouseCountersLockParams{
-			TenantID: p.at.tenant, Region: string(p.at.region), PropertyID: house.property, FirstNight: house.first, LastNight: house.last,
-		})
-		if err != nil {
-			return fmt.Errorf("lock house counters: %w", err)
+	params := make([]dbsqlc.HouseCountersLockParams, len(houses))
+	for i, house := range houses {
+		params[i] = dbsqlc.HouseCountersLockParams{
+			TenantID: b.at.tenant, Region: string(b.at.region), PropertyID: house.property, FirstNight: house.first, LastNight: house.last,
 		}
-		if s != nil {
-			for _, row := range rows {
+	}
+	var failed error
+	dbsqlc.New(tx).HouseCountersLock(ctx, params).Query(func(_ int, rows []dbsqlc.HouseCountersLockRow, err error) {
+		failed = errors.Join(failed, err)
+		for _, row := range rows {
+			if s != nil {
 				s.houses[nightKey{owner: row.PropertyID, night: row.Night}] = row
 			}
 		}
+	})
+	if failed != nil {
+		return fmt.Errorf("lock house counters: %w", failed)
 	}
 	return nil
 }
 
 // judgeCounters says exactly which pools and nights have too little left, over the locked rows.
-func (p placing) judgeCounters(f facts, s stock) []RefusedLine {
+func (w wish) judgeCounters(f facts, s stock) []RefusedLine {
 	var refused []RefusedLine
+	if code := f.presaleID(w.claim); code != nil && s.uses[*code] == 0 {
+		refused = append(refused, RefusedLine{Code: RefusalPresaleUsedUp})
+	}
 	house := map[nightKey]int64{}
-	for i, line := range p.claim.lines {
+	for i, line := range w.claim.lines {
 		switch {
 		case line.Pool != nil:
+			if f.shows[f.pools[line.Pool.Pool.UUID].show].completed {
+				continue // judgeSale has said so
+			}
 			free := int64(0)
 			for _, row := range s.pools {
 				if row.PoolID == line.Pool.Pool.UUID && row.Bucket == sharedBucket {
@@ -272,7 +316,7 @@ func (p placing) judgeCounters(f facts, s stock) []RefusedLine {
 // judgeNight looks at the room type's counter and at the house's. house adds up what earlier lines
 // of the same claim take of it.
 func judgeNight(line int, stay StayRequest, night civil.Date, f facts, s stock, house map[nightKey]int64) []RefusedLine {
-	if !f.onSale(line, night) {
+	if !f.onSale(stay.RoomType, night) {
 		return nil // judgeStay has said so
 	}
 	row, ok := s.nights[nightKey{owner: stay.RoomType.UUID, bucket: sharedBucket, night: night}]
@@ -315,4 +359,37 @@ func (s stock) takeFromPool(pool uuid.UUID, quantity int64) []poolUnits {
 		quantity -= part
 	}
 	return taken
+}
+
+// take marks what a winner gets as gone, for the wishes that follow in the batch.
+func (s stock) take(w won) {
+	for _, line := range w.lines {
+		switch line.Kind {
+		case LineKindSeat:
+			row := s.seats[line.Show.UUID][line.Seat]
+			row.State, row.HoldID = string(seatStateHeld), &w.wish.hold
+			row.ClaimableAt = nil
+			s.seats[line.Show.UUID][line.Seat] = row
+		case LineKindPool:
+			for i := range s.pools {
+				if row := &s.pools[i]; row.PoolID == line.Pool.UUID && row.Bucket == line.Bucket && row.Shard == line.Shard {
+					row.Held += line.Quantity
+				}
+			}
+		case LineKindNight:
+			takeFrom(s.nights, nightKey{owner: line.RoomType.UUID, bucket: line.Bucket, night: line.Night}, func(row *dbsqlc.NightCountersLockRow) { row.Held += line.Quantity })
+			takeFrom(s.houses, nightKey{owner: line.Property.UUID, night: line.Night}, func(row *dbsqlc.HouseCountersLockRow) { row.Held += line.Quantity })
+		}
+	}
+	if w.presale != nil && s.uses != nil {
+		s.uses[*w.presale]--
+	}
+}
+
+// takeFrom changes a row of a counter where there is one; in the quick path there are none.
+func takeFrom[R any](rows map[nightKey]R, key nightKey, change func(*R)) {
+	if row, ok := rows[key]; ok {
+		change(&row)
+		rows[key] = row
+	}
 }

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -21,6 +22,9 @@ type PlaceHold struct {
 	Lines      []LineRequest
 	// ExpectedTotal is the price that the buyer was shown; nil accepts the present one.
 	ExpectedTotal *money.Amount
+	// PresaleCode lets the buyer in before the sale of the hold's one show opens, and takes one of the
+	// code's uses; "" is none.
+	PresaleCode string `json:",omitempty"`
 }
 
 // LineRequest is one wish of the buyer. Exactly one field is set. All lines of a hold lie in one
@@ -62,10 +66,38 @@ type claim struct {
 	region        ids.Region
 	lines         []LineRequest
 	expectedTotal *money.Amount
+	// presaleCode is normal, "" for none.
+	presaleCode string
+	// unitRows counts the seats, pools and nights named.
+	unitRows int
 	// shows, pools, rooms are the distinct ids named, sorted.
 	shows []uuid.UUID
 	pools []uuid.UUID
 	rooms []uuid.UUID
+}
+
+// stay is the nights of one room type that a line wants.
+type stay struct {
+	room              uuid.UUID
+	checkIn, checkOut civil.Date
+}
+
+// lastNight is the last night occupied.
+func (s stay) lastNight() civil.Date { return s.checkOut.AddDays(-1) }
+
+// stays are the distinct stays of the claim, by room type and arrival: in this order each night is met
+// after all that are locked before it.
+func (c claim) stays() []stay {
+	var stays []stay
+	for _, line := range c.lines {
+		if line.Stay != nil {
+			stays = append(stays, stay{room: line.Stay.RoomType.UUID, checkIn: line.Stay.CheckIn, checkOut: line.Stay.CheckOut})
+		}
+	}
+	slices.SortFunc(stays, func(a, b stay) int {
+		return cmp.Or(compareUUID(a.room, b.room), a.checkIn.Compare(b.checkIn), a.checkOut.Compare(b.checkOut))
+	})
+	return slices.Compact(stays)
 }
 
 // Validate checks the form of a request: everything that can be said without the database.
@@ -84,16 +116,20 @@ func (p PlaceHold) claim() (claim, error) {
 	if p.ExpectedTotal != nil && (p.ExpectedTotal.Minor < 0 || p.ExpectedTotal.Minor > money.MaxMinor) {
 		return claim{}, fault.Invalid("expectedTotal.amountMinor", "expected 0 to %d, got %d", money.MaxMinor, p.ExpectedTotal.Minor)
 	}
-	c := claim{lines: p.Lines, expectedTotal: p.ExpectedTotal}
+	c := claim{lines: p.Lines, expectedTotal: p.ExpectedTotal, presaleCode: normalCode(p.PresaleCode)}
+	if p.PresaleCode != "" {
+		if err := checkCode("presaleCode", c.presaleCode); err != nil {
+			return claim{}, err
+		}
+	}
 	seen := seenUnits{seats: map[[2]uuid.UUID]string{}, pools: map[uuid.UUID]string{}, stays: map[uuid.UUID][]seenStay{}}
-	unitRows := 0
 	for i, line := range p.Lines {
 		field := fmt.Sprintf("lines[%d]", i)
 		rows, err := c.add(field, line, &seen)
 		if err != nil {
 			return claim{}, err
 		}
-		if unitRows += rows; unitRows > maxHoldUnits {
+		if c.unitRows += rows; c.unitRows > maxHoldUnits {
 			return claim{}, fault.Invalid(field, "the hold names more than %d seats, pools and nights", maxHoldUnits)
 		}
 	}

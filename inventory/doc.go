@@ -1,5 +1,5 @@
-// Package inventory owns sellable stock: seats, pools and room-type nights, the sales terms, and
-// the holds that lease them. It knows no money provider and no booking; package bookings joins its
+// Package inventory owns sellable stock: seats, pools and room-type nights, the sales terms, what
+// cancelling costs, and the holds that lease units. It knows no money provider and no booking; package bookings joins its
 // transactions.
 //
 // Invariants, each also a named constraint or an audit check:

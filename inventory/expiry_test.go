@@ -301,6 +301,43 @@ func TestARealSecond(t *testing.T) {
 	e.tenant.Audit()
 }
 
+// Two tenants with more due than one sweep ends: the longest overdue go first, whosever they are.
+func TestASweepBeginsWithTheLongestOverdue(t *testing.T) {
+	t.Parallel()
+	d := ownDatabase(t)
+	var carts []inventory.Hold
+	shops := []*inventorytest.Tenant{inventorytest.NewOn(t, d), inventorytest.NewOn(t, d)}
+	for _, shop := range shops {
+		shop.SetTerms(inventory.TermsChange{MaxActiveHoldsPerBuyer: inventorytest.Of[int64](100)})
+	}
+	floors := []inventorytest.Pool{shops[0].Hall(0, inventorytest.PoolOf("Floor", 50, 1)).Pools[0], shops[1].Hall(0, inventorytest.PoolOf("Floor", 50, 1)).Pools[0]}
+	guests := []inventorytest.Buyer{shops[0].Guest(), shops[1].Guest()}
+	for i := range 12 {
+		hold := guests[i%2].Hold(floors[i%2].Units(1))
+		if _, err := d.Pool().Exec(t.Context(), `UPDATE holds SET deadline = $3, lease_deadline = $3, claimable_at = $3
+			WHERE tenant_id = $1 AND id = $2`, shops[i%2].ID.UUID, hold.ID.UUID, shops[0].Now().Add(time.Duration(i-20)*time.Second)); err != nil {
+			t.Fatal(err)
+		}
+		carts = append(carts, hold)
+	}
+	for begun := 0; begun < len(carts); begun += 4 {
+		if n, err := shops[0].Inventory.ExpireDue(t.Context(), 4); err != nil || n != 4 {
+			t.Fatalf("swept %d, %v", n, err)
+		}
+		for i, cart := range carts {
+			row, err := inventory.GetHold(t.Context(), d.Pool(), shops[i%2].ID, cart.ID)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if swept := row.State == inventory.HoldStateExpired; swept != (i < begun+4) {
+				t.Errorf("after %d, number %d is %s", begun+4, i, row.State)
+			}
+		}
+	}
+	shops[0].Audit()
+	shops[1].Audit()
+}
+
 // Two sweepers and a buyer go for the same holds at once: each unit comes back once.
 func TestTwoSweepersAtOnce(t *testing.T) {
 	// Not parallel: it sweeps due holds of every tenant.

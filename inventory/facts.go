@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -9,7 +10,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
 )
@@ -22,13 +22,20 @@ type facts struct {
 	shows map[uuid.UUID]showFacts
 	pools map[uuid.UUID]poolFacts
 	rooms map[uuid.UUID]roomFacts
-	// nights are the plans of each stay line, by line and date, from check-in to check-out inclusive.
-	nights map[int]map[civil.Date]dbsqlc.NightsForClaimRow
+	// nights are the plans of the room types, from the first check-in to the last check-out inclusive.
+	nights map[uuid.UUID]map[civil.Date]dbsqlc.NightsForClaimRow
+	// presale has the codes that buyers named, as far as the show has them.
+	presale map[string]*presaleFacts
+	// has is what each guest has; see readBuyers.
+	has map[uuid.UUID]*possessions
 }
 
 type showFacts struct {
+	id    uuid.UUID
 	state ShowState
-	opens *time.Time
+	// completed: the show is over for good, and its stock is on its way to the past tables or there.
+	completed bool
+	opens     *time.Time
 	// shuts is the end of the sale: the one that was set, or the start of the show.
 	shuts    time.Time
 	currency money.Currency
@@ -48,8 +55,9 @@ type roomFacts struct {
 	today    civil.Date
 }
 
-// factsOf reads everything a claim will be judged by. An id that is not the tenant's is not found.
-func factsOf(ctx context.Context, tx pgx.Tx, at place, c claim) (facts, error) {
+// factsOf reads everything that claims will be judged by; c is what they want together. An id that is
+// not the tenant's is missing from it; see judgeExists.
+func factsOf(ctx context.Context, tx pgx.Tx, at place, c claim, codes []string) (facts, error) {
 	now, err := Now(ctx, tx)
 	if err != nil {
 		return facts{}, err
@@ -57,7 +65,7 @@ func factsOf(ctx context.Context, tx pgx.Tx, at place, c claim) (facts, error) {
 	f := facts{
 		now:   now,
 		shows: map[uuid.UUID]showFacts{}, pools: map[uuid.UUID]poolFacts{}, rooms: map[uuid.UUID]roomFacts{},
-		nights: map[int]map[civil.Date]dbsqlc.NightsForClaimRow{},
+		nights: map[uuid.UUID]map[civil.Date]dbsqlc.NightsForClaimRow{},
 	}
 	if len(c.pools) > 0 {
 		if err := f.readPools(ctx, tx, at, c); err != nil {
@@ -74,6 +82,9 @@ func factsOf(ctx context.Context, tx pgx.Tx, at place, c claim) (facts, error) {
 			return facts{}, err
 		}
 	}
+	if err := f.readPresale(ctx, tx, at, codes); err != nil {
+		return facts{}, err
+	}
 	f.terms, err = termsOf(ctx, tx, at.tenant, f.scopes())
 	return f, err
 }
@@ -85,9 +96,6 @@ func (f *facts) readPools(ctx context.Context, tx pgx.Tx, at place, c claim) err
 	}
 	for _, row := range rows {
 		f.pools[row.ID] = poolFacts{show: row.ShowID, capacity: row.Capacity, shards: row.Shards, price: row.AmountMinor}
-	}
-	if len(f.pools) != len(c.pools) {
-		return fault.NotFound("pool")
 	}
 	return nil
 }
@@ -107,13 +115,8 @@ func (f *facts) readShows(ctx context.Context, tx pgx.Tx, at place, c claim) err
 			shuts = *row.SaleClosesAt
 		}
 		f.shows[row.ID] = showFacts{
-			state: ShowState(row.State), opens: row.SaleOpensAt, shuts: shuts,
+			id: row.ID, state: ShowState(row.State), completed: row.Completed, opens: row.SaleOpensAt, shuts: shuts,
 			currency: money.Currency(row.Currency), levels: map[uuid.UUID]int64{},
-		}
-	}
-	for _, show := range c.shows {
-		if _, ok := f.shows[show]; !ok {
-			return fault.NotFound("show")
 		}
 	}
 	if len(c.shows) == 0 {
@@ -141,31 +144,47 @@ func (f *facts) readRooms(ctx context.Context, tx pgx.Tx, at place, c claim) err
 		}
 		f.rooms[row.ID] = roomFacts{property: row.PropertyID, currency: money.Currency(row.Currency), today: civil.DateOf(f.now.In(zone))}
 	}
-	if len(f.rooms) != len(c.rooms) {
-		return fault.NotFound("room type")
+	return f.readNights(ctx, tx, at, c.stays())
+}
+
+// readNights reads the plans of all stays in one round trip.
+func (f *facts) readNights(ctx context.Context, tx pgx.Tx, at place, stays []stay) error {
+	params := make([]dbsqlc.NightsForClaimParams, len(stays))
+	for i, s := range stays {
+		params[i] = dbsqlc.NightsForClaimParams{
+			TenantID: at.tenant, Region: string(at.region), RoomTypeID: s.room, CheckIn: s.checkIn, CheckOut: s.checkOut,
+		}
+		if f.nights[s.room] == nil {
+			f.nights[s.room] = map[civil.Date]dbsqlc.NightsForClaimRow{}
+		}
 	}
-	for i, line := range c.lines {
-		if line.Stay == nil {
-			continue
-		}
-		nights, err := dbsqlc.New(tx).NightsForClaim(ctx, dbsqlc.NightsForClaimParams{
-			TenantID: at.tenant, Region: string(at.region), RoomTypeID: line.Stay.RoomType.UUID,
-			CheckIn: line.Stay.CheckIn, CheckOut: line.Stay.CheckOut,
-		})
-		if err != nil {
-			return fmt.Errorf("read nights: %w", err)
-		}
-		f.nights[i] = make(map[civil.Date]dbsqlc.NightsForClaimRow, len(nights))
+	var failed error
+	dbsqlc.New(tx).NightsForClaim(ctx, params).Query(func(i int, nights []dbsqlc.NightsForClaimRow, err error) {
+		failed = errors.Join(failed, err)
 		for _, night := range nights {
-			f.nights[i][night.Night] = night
+			f.nights[stays[i].room][night.Night] = night
 		}
+	})
+	if failed != nil {
+		return fmt.Errorf("read nights: %w", failed)
 	}
 	return nil
 }
 
-// onSale reports whether a night of a stay line has a plan and a rate.
-func (f *facts) onSale(line int, night civil.Date) bool {
-	plan, ok := f.nights[line][night]
+// unitsOf is the show of a line, and how many of its units the line wants; a stay has neither.
+func (f *facts) unitsOf(line LineRequest) (show uuid.UUID, units int64) {
+	switch {
+	case line.Seats != nil:
+		return line.Seats.Show.UUID, int64(len(line.Seats.Seats))
+	case line.Pool != nil:
+		return f.pools[line.Pool.Pool.UUID].show, line.Pool.Quantity
+	}
+	return uuid.Nil, 0
+}
+
+// onSale reports whether a night of a room type has a plan and a rate.
+func (f *facts) onSale(room RoomTypeID, night civil.Date) bool {
+	plan, ok := f.nights[room.UUID][night]
 	return ok && plan.AmountMinor != nil
 }
 

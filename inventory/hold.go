@@ -112,7 +112,9 @@ type Hold struct {
 	// Total is the price locked at the hold: the sum of its lines.
 	Total   money.Amount
 	Version int64
-	Lines   []HoldLine
+	// PresaleCode is the code whose use the hold has; nil for none.
+	PresaleCode *PresaleCodeID
+	Lines       []HoldLine
 }
 
 // HoldTerms are the sales terms that a hold keeps for its life.
@@ -191,6 +193,18 @@ func GetHold(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, id Hol
 	return withLines(ctx, q, holdOf(tenant, id.Region, row))
 }
 
+// ChannelOf is the channel through which a hold was placed, which never changes.
+func ChannelOf(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, id HoldID) (tenants.ChannelID, error) {
+	channel, err := dbsqlc.New(q).HoldChannel(ctx, dbsqlc.HoldChannelParams{TenantID: tenant.UUID, Region: string(id.Region), ID: id.UUID})
+	if db.IsNoRows(err) {
+		return tenants.ChannelID{}, fault.NotFound("hold")
+	}
+	if err != nil {
+		return tenants.ChannelID{}, fmt.Errorf("read the channel of hold %s: %w", id, err)
+	}
+	return tenants.ChannelID{UUID: channel}, nil
+}
+
 // Now is the database's clock. Read it after the locks that a decision waits for.
 func Now(ctx context.Context, q dbsqlc.DBTX) (time.Time, error) {
 	now, err := dbsqlc.New(q).Now(ctx)
@@ -229,7 +243,7 @@ func linesOf(ctx context.Context, q dbsqlc.DBTX, tenant uuid.UUID, region ids.Re
 }
 
 func holdOf(tenant tenants.TenantID, region ids.Region, row dbsqlc.HoldGetRow) Hold {
-	return Hold{
+	hold := Hold{
 		ID: HoldID{Region: region, UUID: row.ID}, Tenant: tenant, Channel: tenants.ChannelID{UUID: row.ChannelID},
 		Buyer: tenants.Buyer{Kind: tenants.BuyerKind(row.BuyerKind), ID: row.BuyerID},
 		State: HoldState(row.State), PlacedAt: row.PlacedAt, Deadline: row.Deadline, LeaseDeadline: row.LeaseDeadline,
@@ -242,6 +256,10 @@ func holdOf(tenant tenants.TenantID, region ids.Region, row dbsqlc.HoldGetRow) H
 		Total:   money.Amount{Minor: row.TotalMinor, Currency: money.Currency(row.Currency)},
 		Version: row.Version,
 	}
+	if row.PresaleCodeID != nil {
+		hold.PresaleCode = &PresaleCodeID{Region: region, UUID: *row.PresaleCodeID}
+	}
+	return hold
 }
 
 func holdLineOf(region ids.Region, row dbsqlc.HoldLinesRow) HoldLine {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
 	"github.com/holdfast/holdfast/policies"
 	"github.com/holdfast/holdfast/tenants"
@@ -371,12 +372,18 @@ func orZero(n *int64) int64 {
 }
 
 func propertyTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, id tenants.PropertyID) error {
+	_, err := propertyCurrencyTx(ctx, tx, tenant, id)
+	return err
+}
+
+// propertyCurrencyTx is in which currency a property sells, if it is the tenant's.
+func propertyCurrencyTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, id tenants.PropertyID) (money.Currency, error) {
 	row, err := dbsqlc.New(tx).PropertyForSetup(ctx, dbsqlc.PropertyForSetupParams{TenantID: tenant.UUID, ID: id.UUID})
 	switch {
 	case db.IsNoRows(err), err == nil && row.Region != string(id.Region):
-		return fault.NotFound("property")
+		return "", fault.NotFound("property")
 	case err != nil:
-		return fmt.Errorf("read the property: %w", err)
+		return "", fmt.Errorf("read the property: %w", err)
 	}
-	return nil
+	return money.Currency(row.Currency), nil
 }

@@ -20,6 +20,8 @@ type (
 	RoomTypeKind struct{}
 	// HoldKind is a lease of units.
 	HoldKind struct{}
+	// PresaleCodeKind is a code that opens a show's sale early.
+	PresaleCodeKind struct{}
 )
 
 // Prefix of a chart's public id.
@@ -46,14 +48,18 @@ func (RoomTypeKind) Prefix() string { return "room" }
 // Prefix of a hold's public id.
 func (HoldKind) Prefix() string { return "hold" }
 
+// Prefix of a presale code's public id; the code itself is something else.
+func (PresaleCodeKind) Prefix() string { return "presale" }
+
 // Public ids. Each carries the region in which its stock lives.
 type (
-	ChartID      = ids.ID[ChartKind]
-	EventID      = ids.ID[EventKind]
-	ShowID       = ids.ID[ShowKind]
-	SeatID       = ids.ID[SeatKind]
-	PriceLevelID = ids.ID[PriceLevelKind]
-	PoolID       = ids.ID[PoolKind]
-	RoomTypeID   = ids.ID[RoomTypeKind]
-	HoldID       = ids.ID[HoldKind]
+	ChartID       = ids.ID[ChartKind]
+	EventID       = ids.ID[EventKind]
+	ShowID        = ids.ID[ShowKind]
+	SeatID        = ids.ID[SeatKind]
+	PriceLevelID  = ids.ID[PriceLevelKind]
+	PoolID        = ids.ID[PoolKind]
+	RoomTypeID    = ids.ID[RoomTypeKind]
+	HoldID        = ids.ID[HoldKind]
+	PresaleCodeID = ids.ID[PresaleCodeKind]
 )

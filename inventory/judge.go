@@ -16,6 +16,9 @@ import (
 // needs the database to see (dates in the past), sale windows, restrictions and limits. The lines
 // it returns name every rule that was broken.
 func (c claim) judgeRules(actor tenants.Actor, f facts) ([]RefusedLine, error) {
+	if err := c.judgeExists(f); err != nil {
+		return nil, err
+	}
 	if actor.ChannelSuspended {
 		return nil, Refuse(RefusalChannelSuspended, messageOf(RefusalChannelSuspended))
 	}
@@ -25,19 +28,23 @@ func (c claim) judgeRules(actor tenants.Actor, f facts) ([]RefusedLine, error) {
 	if err := c.judgeCurrency(f); err != nil {
 		return nil, err
 	}
+	presale, err := c.judgePresale(f)
+	if err != nil {
+		return nil, err
+	}
 	var refused []RefusedLine
 	var seats, quantity int64
 	for i, line := range c.lines {
 		switch {
 		case line.Seats != nil:
 			seats += int64(len(line.Seats.Seats))
-			if code := f.shows[line.Seats.Show.UUID].judgeSale(f); code != "" {
+			if code := f.shows[line.Seats.Show.UUID].judgeSale(f.now, presale); code != "" {
 				refused = append(refused, RefusedLine{Line: i, Code: code})
 			}
 			refused = append(refused, over(i, seats, f.terms.MaxSeatsPerHold)...)
 		case line.Pool != nil:
 			quantity += line.Pool.Quantity
-			if code := f.shows[f.pools[line.Pool.Pool.UUID].show].judgeSale(f); code != "" {
+			if code := f.shows[f.pools[line.Pool.Pool.UUID].show].judgeSale(f.now, presale); code != "" {
 				refused = append(refused, RefusedLine{Line: i, Code: code, Pool: &line.Pool.Pool})
 			}
 			refused = append(refused, over(i, quantity, f.terms.MaxQuantityPerHold)...)
@@ -48,6 +55,26 @@ func (c claim) judgeRules(actor tenants.Actor, f facts) ([]RefusedLine, error) {
 		}
 	}
 	return refused, nil
+}
+
+// judgeExists answers an id that is not the tenant's like one that nobody has.
+func (c claim) judgeExists(f facts) error {
+	for _, show := range c.shows {
+		if _, ok := f.shows[show]; !ok {
+			return fault.NotFound("show")
+		}
+	}
+	for _, pool := range c.pools {
+		if _, ok := f.pools[pool]; !ok {
+			return fault.NotFound("pool")
+		}
+	}
+	for _, room := range c.rooms {
+		if _, ok := f.rooms[room]; !ok {
+			return fault.NotFound("room type")
+		}
+	}
+	return nil
 }
 
 // judgeDates refuses stays that begin before today at the property: a mistake of form, but only
@@ -91,14 +118,14 @@ func (f facts) currencyOf(line LineRequest) money.Currency {
 
 // judgeSale is the rule of a show's sale window, "" when it is open. Hold, extend and checkout all
 // ask it, so that a show that closes in between closes for all three.
-func (s showFacts) judgeSale(f facts) RefusalCode {
+func (s showFacts) judgeSale(now time.Time, presale *presaleFacts) RefusalCode {
 	switch {
-	case s.state != ShowStateOnSale:
+	case s.state != ShowStateOnSale, s.completed:
 		return RefusalSaleClosed
-	case s.opens != nil && f.now.Before(*s.opens):
+	case !now.Before(s.shuts):
+		return RefusalSaleClosed
+	case s.opens != nil && now.Before(*s.opens) && (presale == nil || presale.show != s.id || !presale.openAt(now)):
 		return RefusalSaleNotOpen
-	case !f.now.Before(s.shuts):
-		return RefusalSaleClosed
 	}
 	return ""
 }
@@ -118,11 +145,11 @@ func judgeStay(line int, stay StayRequest, f facts) []RefusedLine {
 		refused = append(refused, RefusedLine{Line: line, Code: RefusalStayTooLong, Limit: &limit})
 	}
 	for night := stay.CheckIn; night.Before(stay.CheckOut); night = night.AddDays(1) {
-		if !f.onSale(line, night) {
+		if !f.onSale(stay.RoomType, night) {
 			refuse(RefusalNoSuchNight, night, nil)
 			continue
 		}
-		plan := f.nights[line][night]
+		plan := f.nights[stay.RoomType.UUID][night]
 		if plan.StopSell {
 			refuse(RefusalStopSell, night, nil)
 		}
@@ -133,10 +160,10 @@ func judgeStay(line int, stay StayRequest, f facts) []RefusedLine {
 			refuse(RefusalMaxStayThrough, night, most)
 		}
 	}
-	if arrival, ok := f.nights[line][stay.CheckIn]; ok {
+	if arrival, ok := f.nights[stay.RoomType.UUID][stay.CheckIn]; ok {
 		refused = append(refused, judgeArrival(line, stay, nights, arrival)...)
 	}
-	if departure, ok := f.nights[line][stay.CheckOut]; ok && departure.ClosedToDeparture {
+	if departure, ok := f.nights[stay.RoomType.UUID][stay.CheckOut]; ok && departure.ClosedToDeparture {
 		refuse(RefusalClosedToDeparture, stay.CheckOut, nil)
 	}
 	return refused

@@ -150,11 +150,16 @@ func JudgeSaleTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, hold Hold)
 		return err
 	}
 	f := facts{now: now, shows: map[uuid.UUID]showFacts{}}
-	if err := f.readShows(ctx, tx, placeOf(hold.Tenant, hold.ID.Region), c); err != nil {
+	at := placeOf(hold.Tenant, hold.ID.Region)
+	if err := f.readShows(ctx, tx, at, c); err != nil {
+		return err
+	}
+	presale, err := presaleOf(ctx, tx, at, hold)
+	if err != nil {
 		return err
 	}
 	for _, show := range f.shows {
-		if code := show.judgeSale(f); code != "" {
+		if code := show.judgeSale(f.now, presale); code != "" {
 			return Refuse(code, messageOf(code))
 		}
 	}
@@ -212,7 +217,10 @@ func ConfirmTx(ctx context.Context, tx pgx.Tx, hold Hold, now time.Time) (Hold, 
 			return Hold{}, fmt.Errorf("book seats of hold %s: it owns %d of %d", hold.ID, n, len(show.seats))
 		}
 	}
-	return hold, booked.apply(ctx, tx, at, book())
+	if err := booked.apply(ctx, tx, at, book()); err != nil {
+		return Hold{}, err
+	}
+	return hold, moveUses(ctx, tx, at, hold.uses(), book())
 }
 
 // ReturnBookedTx gives booked units of a confirmed hold back to the stock, as a cancellation does:
@@ -241,7 +249,10 @@ func giveBack(ctx context.Context, tx pgx.Tx, hold Hold, t Transition, now time.
 	if err := given.freeSeats(ctx, tx, at, string(seatStateHeld), []uuid.UUID{hold.ID.UUID}); err != nil {
 		return Hold{}, err
 	}
-	return hold, given.apply(ctx, tx, at, unhold())
+	if err := given.apply(ctx, tx, at, unhold()); err != nil {
+		return Hold{}, err
+	}
+	return hold, moveUses(ctx, tx, at, hold.uses(), unhold())
 }
 
 // end moves a locked hold to a final state; the statement repeats the sources.

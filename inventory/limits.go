@@ -19,6 +19,10 @@ const (
 	maxReap = 100
 	// sweepBatch is how many due holds one transaction of the sweeper ends.
 	sweepBatch = 50
+	// archiveBatch is how many seats or pool counters one transaction moves to the past tables.
+	archiveBatch = 1000
+	// maxShowsToArchive is how many shows one run of the archiver looks at.
+	maxShowsToArchive = 1000
 	// maxRounds bounds how often a claim starts over after due holds or full counters.
 	maxRounds = 20
 	// busyRetryAfter is what a refused BUSY request is told to wait.
@@ -28,11 +32,20 @@ const (
 	// maxPriceLevels and maxPools bound a show's structure.
 	maxPriceLevels = 50
 	maxPools       = 50
-	// longestQueue is how many claims may wait for their turn at one pool in a process; at a thousand
-	// claims a second the last of them waits two seconds.
+	// longestQueue is how many claims of one show or property may wait in a process; at a thousand claims
+	// a second the last of them waits two seconds.
 	longestQueue = 2000
-	// maxKnownPools bounds the pools whose number of counters is remembered.
-	maxKnownPools = 10_000
+	// maxBatch and maxBatchUnits bound the claims, and about their unit rows, of one transaction.
+	maxBatch      = 64
+	maxBatchUnits = 1000
+	// maxKnownOwners bounds the pools and room types whose show or property is remembered.
+	maxKnownOwners = 10_000
+	// minCodeLength and maxCodeLength bound a presale code; shorter ones could be guessed.
+	minCodeLength = 4
+	maxCodeLength = 64
+	// maxCodesPerCall bounds the presale codes of one command, maxCodeUses the uses of each.
+	maxCodesPerCall = 1000
+	maxCodeUses     = 1_000_000
 	// maxShards bounds how finely a pool's counter is split.
 	maxShards = 256
 	// MaxNightsPerEdit bounds the nights that one edit of a room type or house may name.

@@ -21,49 +21,64 @@ import (
 // nights of one tenant. A statement that is not here fails the test, so that a new one is looked at.
 func planned() map[string]string {
 	return map[string]string{
-		"CalendarHouses":      "house_counters_pkey",
-		"CalendarNights":      "night_counters_pkey, night_plans_pkey, night_rates_pkey",
-		"DueUnits":            "hold_lines_pkey, holds_due",
-		"HoldBuyers":          "holds_pkey",
-		"HoldEnd":             "holds_pkey",
-		"HoldGet":             "holds_pkey",
-		"HoldInsert":          "",
-		"HoldLines":           "hold_lines_pkey",
-		"HoldLinesInsert":     "",
-		"HoldLock":            "holds_pkey",
-		"HoldReschedule":      "holds_pkey",
-		"HoldsActiveOfBuyer":  "holds_by_buyer",
-		"HoldsDue":            "holds_due",
-		"HoldsDueOnCounters":  "hold_lines_pkey, holds_due",
-		"HoldsExpire":         "holds_pkey",
-		"HoldsLock":           "holds_pkey",
-		"HoldsOfBuyerOnUnits": "hold_lines_pkey, holds_by_buyer",
-		"HouseCountersHold":   "house_counters_pkey",
-		"HouseCountersLock":   "house_counters_pkey",
-		"HouseCountersMove":   "house_counters_pkey",
-		"NightCountersHold":   "night_counters_pkey",
-		"NightCountersLock":   "night_counters_pkey",
-		"NightCountersMove":   "night_counters_pkey",
-		"NightsForClaim":      "night_plans_pkey, night_rates_pkey",
-		"Now":                 "",
-		"PoolCounterHold":     "pool_counters_pkey",
-		"PoolCounterMove":     "pool_counters_pkey",
-		"PoolCountersLock":    "pool_counters_pkey",
-		"PoolsForClaim":       "pools_pkey, price_levels_pkey",
-		"PoolsOfShows":        "pool_counters_pkey, pools_name_unique",
-		"PriceLevelsOfShows":  "price_levels_pkey",
-		"RequestGet":          "requests_pkey",
-		"RequestInsert":       "",
-		"RoomTypesForClaim":   "properties_pkey, room_types_pkey",
-		"SeatStatuses":        "show_seats_pkey",
-		"SeatsBook":           "show_seats_pkey",
-		"SeatsDueHolds":       "show_seats_pkey",
-		"SeatsFree":           "show_seats_pkey",
-		"SeatsHold":           "show_seats_pkey",
-		"SeatsLock":           "show_seats_pkey",
-		"SeatsReschedule":     "show_seats_pkey",
-		"ShowsForClaim":       "shows_pkey",
-		"TermsOfScopes":       "sales_terms_pkey",
+		"CalendarHouses":       "house_counters_pkey",
+		"CalendarNights":       "night_counters_pkey, night_plans_pkey, night_rates_pkey",
+		"DueUnits":             "hold_lines_pkey, holds_due",
+		"HoldBuyers":           "holds_pkey",
+		"HoldEnd":              "holds_pkey",
+		"HoldGet":              "holds_pkey",
+		"HoldLines":            "hold_lines_pkey",
+		"HoldLinesInsert":      "",
+		"HoldLock":             "holds_pkey",
+		"HoldReschedule":       "holds_pkey",
+		"HoldsActiveOfGuests":  "holds_by_buyer",
+		"HoldsDue":             "holds_due",
+		"HoldsDueOnCounters":   "hold_lines_pkey, holds_due",
+		"HoldsExpire":          "holds_pkey",
+		"HoldsInsert":          "",
+		"HoldsLock":            "holds_pkey",
+		"HoldsOfBuyersOnUnits": "hold_lines_pkey, holds_by_buyer",
+		"HouseCountersHold":    "house_counters_pkey",
+		"HouseCountersLock":    "house_counters_pkey",
+		"HouseCountersMove":    "house_counters_pkey",
+		"NightCountersHold":    "night_counters_pkey",
+		"NightCountersLock":    "night_counters_pkey",
+		"NightCountersMove":    "night_counters_pkey",
+		"NightsForClaim":       "night_plans_pkey, night_rates_pkey",
+		"Now":                  "",
+		"PoolCounterHold":      "pool_counters_pkey",
+		"PoolCounterMove":      "pool_counters_pkey",
+		"PoolCountersLock":     "pool_counters_pkey",
+		"PoolsForClaim":        "pools_pkey, price_levels_pkey",
+		"PoolsOfShows":         "past_pool_counters_pkey, pool_counters_pkey, pools_name_unique",
+		"PriceLevelsOfShows":   "price_levels_pkey",
+		"RequestGet":           "requests_pkey",
+		"RequestInsert":        "",
+		"RoomTypesForClaim":    "properties_pkey, room_types_pkey",
+		"SeatStatuses":         "past_show_seats_pkey, show_seats_pkey",
+		"SeatsBook":            "show_seats_pkey",
+		"SeatsDueHolds":        "show_seats_pkey",
+		"SeatsFree":            "show_seats_pkey",
+		"SeatsHold":            "show_seats_pkey",
+		"SeatsLock":            "show_seats_pkey",
+		"SeatsReschedule":      "show_seats_pkey",
+		"ShowsForClaim":        "shows_pkey",
+		"TermsOfScopes":        "sales_terms_pkey",
+		// The archiver, and a cancellation after it.
+		"PastPoolCounterMove":    "past_pool_counters_pkey",
+		"PastPoolCountersInsert": "pool_counters_pkey",
+		"PastSeatsFree":          "past_show_seats_pkey",
+		"PastSeatsInsert":        "show_seats_pkey",
+		"PoolCountersRemove":     "pool_counters_pkey",
+		"PoolCountersToMove":     "pool_counters_pkey",
+		"PoolsToMove":            "pool_counters_pkey, pools_name_unique",
+		"SeatsRemove":            "show_seats_pkey",
+		"SeatsToMove":            "show_seats_pkey",
+		"ShowArchive":            "shows_pkey",
+		"ShowComplete":           "shows_pkey",
+		"ShowStageLock":          "shows_pkey",
+		"ShowUnitsHeld":          "pool_counters_pkey, pools_name_unique, show_seats_pkey",
+		"ShowsToArchive":         "shows_to_archive",
 		// The sweeper begins with the directory of who sells where: hundreds of rows, read every few
 		// seconds by one process.
 		"SellingPlaces": "SCAN OF properties, SCAN OF venues",
@@ -100,6 +115,11 @@ func bulk() []string {
 		SELECT s.tenant_id, s.region, s.id, ('00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, s.event_id
 		FROM (SELECT * FROM shows WHERE name = 'Show' ORDER BY id LIMIT 100) AS s, generate_series(1, 10000) AS n
 		ORDER BY s.id, n`,
+		`INSERT INTO past_show_seats (tenant_id, region, show_id, seat_id, price_level_id)
+		SELECT s.tenant_id, s.region, s.id, ('00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, s.event_id
+		FROM (SELECT * FROM shows WHERE name = 'Show' ORDER BY id DESC LIMIT 20) AS s, generate_series(1, 5000) AS n`,
+		`INSERT INTO past_pool_counters (tenant_id, region, pool_id, bucket, shard, sell_limit, ceiling)
+		SELECT $1, 'eu', gen_random_uuid(), '00000000-0000-0000-0000-000000000000', n, 25, 25 FROM generate_series(1, 20000) AS m, generate_series(0, 3) AS n`,
 		`INSERT INTO night_plans (tenant_id, region, room_type_id, night, physical)
 		SELECT r.tenant_id, r.region, r.id, '2097-01-01'::date + n, 10
 		FROM (SELECT * FROM room_types WHERE name = 'Type' ORDER BY id LIMIT 1000) AS r, generate_series(0, 999) AS n
@@ -253,6 +273,18 @@ func everyStatementOfTheHoldPath(t *testing.T, tenant *inventorytest.Tenant, gue
 	guest.SeatStatuses(hall)
 	guest.Available(hall)
 	guest.Calendar(room, 1, 10)
+	// The archiver begins with the oldest, too.
+	sold := guest.Hold(hall.Seats(3, 4), hall.Pools[0].Units(2))
+	if _, err := tenant.Confirm(sold.ID); err != nil {
+		t.Fatal(err)
+	}
+	hall.Over(100 * week)
+	if done, err := tenant.Inventory.ArchiveDue(t.Context(), inventory.Archiving{CompletedBefore: tenant.Now().Add(-99 * week), MaxRows: 1000}); err != nil || done.Shows != 1 {
+		t.Fatalf("archived %+v, %v", done, err)
+	}
+	if err := tenant.Return(sold); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // explain says which indexes a statement reads by, planned for its arguments and in general, and

@@ -68,6 +68,19 @@ const (
 	RefusalRequestKeyReused RefusalCode = "REQUEST_KEY_REUSED"
 	// RefusalNotBooked: the line of the booking was cancelled or marked before, so it cannot be now.
 	RefusalNotBooked RefusalCode = "NOT_BOOKED"
+	// RefusalPresaleCode: the presale code is not one of this show, or not good at this time.
+	RefusalPresaleCode RefusalCode = "PRESALE_CODE_INVALID"
+	// RefusalPresaleUsedUp: every use of the presale code is taken.
+	RefusalPresaleUsedUp RefusalCode = "PRESALE_CODE_USED_UP"
+	// RefusalCancellationClosed: the show has begun, the guests were due or did not come: only the
+	// seller cancels it now.
+	RefusalCancellationClosed RefusalCode = "CANCELLATION_CLOSED"
+	// RefusalFeeChanged: the cancellation would cost or give back something else than was expected.
+	RefusalFeeChanged RefusalCode = "FEE_CHANGED"
+	// RefusalRefundTooHigh: less than that is left of what was paid.
+	RefusalRefundTooHigh RefusalCode = "REFUND_TOO_HIGH"
+	// RefusalRefundNotFailed: the refund is under way, paid, or tried again already.
+	RefusalRefundNotFailed RefusalCode = "REFUND_NOT_FAILED"
 	// RefusalBusy: too many want the same units at this moment; try again after RetryAfter.
 	RefusalBusy RefusalCode = "BUSY"
 )
@@ -169,6 +182,18 @@ func messageOf(code RefusalCode) string {
 		return "this request key was used before with other content"
 	case RefusalNotBooked:
 		return "the line of the booking is not booked any more"
+	case RefusalPresaleCode:
+		return "this presale code is not good for this show at this time"
+	case RefusalPresaleUsedUp:
+		return "this presale code has been used as often as it can be"
+	case RefusalCancellationClosed:
+		return "only the seller can cancel this now"
+	case RefusalFeeChanged:
+		return "the cancellation costs something else than was expected"
+	case RefusalRefundTooHigh:
+		return "less than that is left of what was paid"
+	case RefusalRefundNotFailed:
+		return "the refund has not failed for good"
 	case RefusalBusy:
 		return "too many requests want the same units at this moment"
 	}

@@ -19,12 +19,14 @@ type Authorizer interface {
 type Service struct {
 	db         *db.DB
 	authorizer Authorizer
-	turns      *turns
+	claims     *combiner
 }
 
 // NewService needs a migrated database.
 func NewService(d *db.DB, authorizer Authorizer) *Service {
-	return &Service{db: d, authorizer: authorizer, turns: newTurns(longestQueue)}
+	s := &Service{db: d, authorizer: authorizer, claims: newCombiner(longestQueue, maxBatch)}
+	s.claims.decide = s.decide
+	return s
 }
 
 // Hold reads a hold for its buyer, for the partner whose channel sold it, or for the tenant's

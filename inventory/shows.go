@@ -399,7 +399,8 @@ func (s *Service) SetPrice(ctx context.Context, actor tenants.Actor, show ShowID
 }
 
 // SetPoolCapacity changes how many units a pool sells. Lowering it below what is sold is allowed
-// and sells nothing more; over says by how many units it then is oversold.
+// and sells nothing more; over says by how many units it then is oversold. The pool of a show that is
+// over for good is refused with fault.KindConflict.
 func (s *Service) SetPoolCapacity(ctx context.Context, actor tenants.Actor, id PoolID, capacity int64) (over int64, err error) {
 	if err := s.authorizer.Authorize(actor, policies.ActionPoolUpdate, actor.Tenant); err != nil {
 		return 0, err
@@ -416,6 +417,9 @@ func (s *Service) SetPoolCapacity(ctx context.Context, actor tenants.Actor, id P
 		}
 		if n == 0 {
 			return 0, fault.NotFound("pool")
+		}
+		if err := requireCurrent(ctx, tx, at, id.UUID); err != nil {
+			return 0, err
 		}
 		rows, err := queries.PoolCountersLock(ctx, dbsqlc.PoolCountersLockParams{TenantID: at.tenant, Region: string(at.region), PoolIds: []uuid.UUID{id.UUID}})
 		if err != nil {

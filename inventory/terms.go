@@ -74,8 +74,11 @@ type Terms struct {
 	MaxActiveHoldsPerBuyer int64
 	// MaxActiveHoldsPerInstrument counts live holds being paid with one payment instrument.
 	MaxActiveHoldsPerInstrument int64
-	AdmissionRequired           bool
-	OrphanSeats                 OrphanSeats
+	// MaxUnitsPerBuyer counts seats and pool units of one show in the live holds and standing bookings of
+	// one guest; nil is no limit.
+	MaxUnitsPerBuyer  *int64
+	AdmissionRequired bool
+	OrphanSeats       OrphanSeats
 }
 
 // DefaultTerms hold where a tenant has set nothing. Five minutes to pay, one extension, a window
@@ -105,6 +108,7 @@ type TermsChange struct {
 	MaxNightsPerStay            *int64
 	MaxActiveHoldsPerBuyer      *int64
 	MaxActiveHoldsPerInstrument *int64
+	MaxUnitsPerBuyer            *int64
 }
 
 // Validate names the field that is out of bounds. The bounds are also named constraints.
@@ -124,6 +128,7 @@ func (c TermsChange) Validate() error {
 		{"maxNightsPerStay", c.MaxNightsPerStay, 1, 366},
 		{"maxActiveHoldsPerBuyer", c.MaxActiveHoldsPerBuyer, 1, 1000},
 		{"maxActiveHoldsPerInstrument", c.MaxActiveHoldsPerInstrument, 1, 1000},
+		{"maxUnitsPerBuyer", c.MaxUnitsPerBuyer, 1, 1000},
 	} {
 		if bound.value != nil && (*bound.value < bound.low || *bound.value > bound.high) {
 			return fault.Invalid(bound.field, "expected %d to %d, got %d", bound.low, bound.high, *bound.value)
@@ -192,6 +197,9 @@ func overlay(t Terms, row dbsqlc.TermsOfScopesRow) Terms {
 			*set.target = *set.value
 		}
 	}
+	if row.MaxUnitsPerBuyer != nil {
+		t.MaxUnitsPerBuyer = row.MaxUnitsPerBuyer
+	}
 	if row.LatePayment != nil {
 		t.LatePayment = LatePayment(*row.LatePayment)
 	}
@@ -218,6 +226,9 @@ func strictest(a, b Terms) Terms {
 	a.MaxNightsPerStay = min(a.MaxNightsPerStay, b.MaxNightsPerStay)
 	a.MaxActiveHoldsPerBuyer = min(a.MaxActiveHoldsPerBuyer, b.MaxActiveHoldsPerBuyer)
 	a.MaxActiveHoldsPerInstrument = min(a.MaxActiveHoldsPerInstrument, b.MaxActiveHoldsPerInstrument)
+	if a.MaxUnitsPerBuyer == nil || b.MaxUnitsPerBuyer != nil && *b.MaxUnitsPerBuyer < *a.MaxUnitsPerBuyer {
+		a.MaxUnitsPerBuyer = b.MaxUnitsPerBuyer
+	}
 	a.AdmissionRequired = a.AdmissionRequired || b.AdmissionRequired
 	if b.LatePayment == LatePaymentRefund {
 		a.LatePayment = LatePaymentRefund
@@ -257,7 +268,7 @@ func (s *Service) SetTerms(ctx context.Context, actor tenants.Actor, scope Terms
 			LatePayment: (*string)(change.LatePayment), OnDecline: (*string)(change.OnDecline),
 			MaxSeatsPerHold: change.MaxSeatsPerHold, MaxQuantityPerHold: change.MaxQuantityPerHold,
 			MaxNightsPerStay: change.MaxNightsPerStay, MaxActiveHoldsPerBuyer: change.MaxActiveHoldsPerBuyer,
-			MaxActiveHoldsPerInstrument: change.MaxActiveHoldsPerInstrument,
+			MaxActiveHoldsPerInstrument: change.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: change.MaxUnitsPerBuyer,
 		}); err != nil {
 			return Terms{}, fmt.Errorf("store the sales terms: %w", err)
 		}

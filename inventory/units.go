@@ -191,10 +191,15 @@ func unbook() move { return move{name: "unbook", booked: -1} }
 func (u units) apply(ctx context.Context, tx pgx.Tx, at place, m move) error {
 	queries := dbsqlc.New(tx)
 	for _, pool := range u.pools {
-		n, err := queries.PoolCounterMove(ctx, dbsqlc.PoolCounterMoveParams{
+		params := dbsqlc.PoolCounterMoveParams{
 			TenantID: at.tenant, Region: string(at.region), PoolID: pool.pool, Bucket: pool.bucket, Shard: pool.shard,
 			HeldDelta: m.held * pool.quantity, BookedDelta: m.booked * pool.quantity,
-		})
+		}
+		n, err := queries.PoolCounterMove(ctx, params)
+		if err == nil && n == 0 {
+			// The show is over, and its counters have been archived.
+			n, err = queries.PastPoolCounterMove(ctx, dbsqlc.PastPoolCounterMoveParams(params))
+		}
 		if err != nil {
 			return fmt.Errorf("%s units of pool %s: %w", m.name, pool.pool, err)
 		}
@@ -231,10 +236,18 @@ func (u units) apply(ctx context.Context, tx pgx.Tx, at place, m move) error {
 // freeSeats gives seats back, only where they still belong to one of the holds: an old clean-up
 // never frees a newer owner's seat. A seat that is not theirs is a broken invariant.
 func (u units) freeSeats(ctx context.Context, tx pgx.Tx, at place, from string, holds []uuid.UUID) error {
+	queries := dbsqlc.New(tx)
 	for _, show := range u.seats {
-		n, err := dbsqlc.New(tx).SeatsFree(ctx, dbsqlc.SeatsFreeParams{
+		params := dbsqlc.SeatsFreeParams{
 			TenantID: at.tenant, Region: string(at.region), ShowID: show.show, SeatIds: show.seats, FromState: from, HoldIds: holds,
-		})
+		}
+		n, err := queries.SeatsFree(ctx, params)
+		if err == nil && n < int64(len(show.seats)) {
+			// The show is over, and the others have been archived.
+			var past int64
+			past, err = queries.PastSeatsFree(ctx, dbsqlc.PastSeatsFreeParams(params))
+			n += past
+		}
 		if err != nil {
 			return fmt.Errorf("free seats of show %s: %w", show.show, err)
 		}

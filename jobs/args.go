@@ -8,6 +8,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/internal/ids"
 	"github.com/holdfast/holdfast/payments"
 	"github.com/holdfast/holdfast/tenants"
@@ -19,9 +20,20 @@ const (
 	queuePayments = "payments"
 	// queueSweeps ends due holds and looks after open payments.
 	queueSweeps = "sweeps"
-	// queueEvents tells others what happened.
+	// queueEvents makes deliveries of events; it calls nobody.
 	queueEvents = "events"
+	// queueDeliveries calls receivers of webhooks, which are strangers and may be slow.
+	queueDeliveries = "deliveries"
+	// queueAudits checks invariants: one long read at a time.
+	queueAudits = "audits"
+	// queueMaintenance tidies up.
+	queueMaintenance = "maintenance"
 )
+
+// Queues are the names of all queues.
+func Queues() []string {
+	return []string{queuePayments, queueSweeps, queueEvents, queueDeliveries, queueAudits, queueMaintenance}
+}
 
 // ChargeArgs drives one payment attempt. It holds public ids only, so that a job's row says nothing
 // about the buyer.
@@ -42,7 +54,7 @@ type RefundArgs struct {
 // Kind names the job in River's table.
 func (RefundArgs) Kind() string { return "refund" }
 
-// EventArgs tells others of one event.
+// EventArgs makes the deliveries of one event.
 type EventArgs struct {
 	Tenant string    `json:"tenant"`
 	Region string    `json:"region"`
@@ -51,6 +63,22 @@ type EventArgs struct {
 
 // Kind names the job in River's table.
 func (EventArgs) Kind() string { return "event" }
+
+// DeliverArgs sends what is due to one endpoint from one region.
+type DeliverArgs struct {
+	Tenant   string `json:"tenant"`
+	Region   string `json:"region"`
+	Endpoint string `json:"endpoint"`
+}
+
+// Kind names the job in River's table.
+func (DeliverArgs) Kind() string { return "deliver" }
+
+// DeliverDueArgs finds events and deliveries whose jobs were lost, and retries that are due.
+type DeliverDueArgs struct{}
+
+// Kind names the job in River's table.
+func (DeliverDueArgs) Kind() string { return "deliver_due" }
 
 // ExpireArgs sweeps due holds of every tenant.
 type ExpireArgs struct{}
@@ -69,6 +97,18 @@ type CompareChargesArgs struct{}
 
 // Kind names the job in River's table.
 func (CompareChargesArgs) Kind() string { return "compare_charges" }
+
+// AuditArgs checks the invariants of the whole installation.
+type AuditArgs struct{}
+
+// Kind names the job in River's table.
+func (AuditArgs) Kind() string { return "audit" }
+
+// RetentionArgs deletes what is old enough.
+type RetentionArgs struct{}
+
+// Kind names the job in River's table.
+func (RetentionArgs) Kind() string { return "retention" }
 
 // insertParams turns a domain's job into River's.
 func insertParams(job bookings.Job) (river.InsertManyParams, error) {
@@ -90,6 +130,41 @@ func insertParams(job bookings.Job) (river.InsertManyParams, error) {
 		}, nil
 	}
 	return river.InsertManyParams{}, fmt.Errorf("no River job for %T", job)
+}
+
+// deliverParams is the job of a lane. It is tried once: what is due stays due in its row, and the sweep
+// makes another job. Those of the sweep are unique, so that they do not pile up while none is worked.
+func deliverParams(lane events.Lane, unique bool) river.InsertManyParams {
+	options := &river.InsertOpts{Queue: queueDeliveries, MaxAttempts: 1}
+	if unique {
+		options.UniqueOpts = river.UniqueOpts{ByArgs: true, ByState: unfinished()}
+	}
+	return river.InsertManyParams{
+		Args:       DeliverArgs{Tenant: lane.Tenant.String(), Region: string(lane.Region), Endpoint: lane.Endpoint.String()},
+		InsertOpts: options,
+	}
+}
+
+func laneOf(args DeliverArgs) (events.Lane, error) {
+	tenant, err := ids.ParseGlobal[tenants.TenantKind](args.Tenant)
+	if err != nil {
+		return events.Lane{}, err
+	}
+	region, err := ids.ParseRegion(args.Region)
+	if err != nil {
+		return events.Lane{}, err
+	}
+	endpoint, err := ids.ParseGlobal[events.EndpointKind](args.Endpoint)
+	return events.Lane{Tenant: tenant, Region: region, Endpoint: endpoint}, err
+}
+
+func eventOf(args EventArgs) (tenants.TenantID, events.EventID, error) {
+	tenant, err := ids.ParseGlobal[tenants.TenantKind](args.Tenant)
+	if err != nil {
+		return tenants.TenantID{}, events.EventID{}, err
+	}
+	region, err := ids.ParseRegion(args.Region)
+	return tenant, events.EventID{Region: region, UUID: args.Event}, err
 }
 
 // notBefore leaves a job that is due now without a schedule: the database's clock and this

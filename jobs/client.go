@@ -5,15 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/riverqueue/river"
 	"github.com/riverqueue/river/riverdriver"
 	"github.com/riverqueue/river/riverdriver/riverpgxv5"
 	"github.com/riverqueue/river/rivermigrate"
 
 	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/jobs/rivercrdb"
@@ -21,11 +26,14 @@ import (
 
 // Config tunes the workers of one process.
 type Config struct {
-	// PaymentWorkers, SweepWorkers and EventWorkers are how many jobs of each queue run at once.
-	// Defaults 16, 3 and 8.
-	PaymentWorkers int
-	SweepWorkers   int
-	EventWorkers   int
+	// PaymentWorkers, SweepWorkers, EventWorkers and DeliveryWorkers are how many jobs of each queue run
+	// at once. Defaults 16, 5, 8 and 32.
+	PaymentWorkers  int
+	SweepWorkers    int
+	EventWorkers    int
+	DeliveryWorkers int
+	// Queues are those that this process works, some of Queues(). Default: all.
+	Queues []string
 	// SweepInterval is how often due holds are swept. Default 1 second.
 	SweepInterval time.Duration
 	// ReconcileInterval is how often open payments are looked after. Default 2 seconds; each
@@ -34,6 +42,26 @@ type Config struct {
 	// CompareInterval is how often it is looked whether an account's list of charges is due to be
 	// compared; each account has its own rhythm. Default 1 minute.
 	CompareInterval time.Duration
+	// DeliverInterval is how often deliveries that are due, and events without deliveries, are looked
+	// for. Default 5 seconds; each delivery has its own growing wait.
+	DeliverInterval time.Duration
+	// AuditInterval is how often the invariants are checked. 0, the default, is never.
+	AuditInterval time.Duration
+	// RetentionInterval is how often rows that are old enough are deleted, see Retention. 0, the
+	// default, is never.
+	RetentionInterval time.Duration
+	// Retention is for how long rows are kept.
+	Retention bookings.Retention
+	// DrainTimeout is how long Stop lets jobs under way finish before it interrupts them and hands
+	// them back to the queue. Default 15 seconds.
+	DrainTimeout time.Duration
+	// ArchiveAfter is how long after its end a show's stock is moved out of the tables that are sold
+	// from; 0 is never.
+	ArchiveAfter time.Duration
+	// ArchiveInterval is how often it is looked for shows to archive. Default 1 minute.
+	ArchiveInterval time.Duration
+	// Metrics receives what the jobs count and find. Default: a registry that nobody reads.
+	Metrics prometheus.Registerer
 	// Logger receives River's messages and failures. Default: nowhere.
 	Logger *slog.Logger
 }
@@ -42,6 +70,9 @@ type Config struct {
 const (
 	sweepLimit     = 2000
 	reconcileLimit = 10_000
+	fanOutLimit    = 200
+	lanesLimit     = 500
+	archiveLimit   = 20_000
 	jobTimeout     = 30 * time.Second
 	rescueMargin   = 10 * time.Second
 	maxWorkers     = 1000
@@ -54,8 +85,9 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	defaultTo(&c.PaymentWorkers, 16)
-	defaultTo(&c.SweepWorkers, 3)
+	defaultTo(&c.SweepWorkers, 5)
 	defaultTo(&c.EventWorkers, 8)
+	defaultTo(&c.DeliveryWorkers, 32)
 	if c.SweepInterval == 0 {
 		c.SweepInterval = time.Second
 	}
@@ -65,6 +97,21 @@ func (c Config) withDefaults() Config {
 	if c.CompareInterval == 0 {
 		c.CompareInterval = time.Minute
 	}
+	if c.DeliverInterval == 0 {
+		c.DeliverInterval = 5 * time.Second
+	}
+	if len(c.Queues) == 0 {
+		c.Queues = Queues()
+	}
+	if c.DrainTimeout == 0 {
+		c.DrainTimeout = 15 * time.Second
+	}
+	if c.ArchiveInterval == 0 {
+		c.ArchiveInterval = time.Minute
+	}
+	if c.Metrics == nil {
+		c.Metrics = prometheus.NewRegistry()
+	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -73,15 +120,45 @@ func (c Config) withDefaults() Config {
 
 // Validate names the setting that is out of bounds.
 func (c Config) Validate() error {
-	for name, n := range map[string]int{"PaymentWorkers": c.PaymentWorkers, "SweepWorkers": c.SweepWorkers, "EventWorkers": c.EventWorkers} {
+	for name, n := range map[string]int{
+		"PaymentWorkers": c.PaymentWorkers, "SweepWorkers": c.SweepWorkers, "EventWorkers": c.EventWorkers, "DeliveryWorkers": c.DeliveryWorkers,
+	} {
 		if n < 0 || n > maxWorkers {
 			return fmt.Errorf("jobs: %s: expected 1 to %d", name, maxWorkers)
 		}
 	}
-	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.CompareInterval < 0 {
+	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.CompareInterval < 0 || c.DeliverInterval < 0 || c.ArchiveInterval < 0 || c.AuditInterval < 0 || c.RetentionInterval < 0 || c.DrainTimeout < 0 {
 		return errors.New("jobs: the intervals must not be negative")
 	}
+	for i, name := range c.Queues {
+		if !slices.Contains(Queues(), name) {
+			return fmt.Errorf("jobs: there is no queue %q; expected some of %s", name, strings.Join(Queues(), ", "))
+		}
+		if slices.Contains(c.Queues[:i], name) {
+			return fmt.Errorf("jobs: the queue %s is named twice", name)
+		}
+	}
+	if err := c.Retention.Validate(); err != nil {
+		return fmt.Errorf("jobs: %w", err)
+	}
+	if c.ArchiveAfter < 0 {
+		return errors.New("jobs: ArchiveAfter: expected a duration such as 168h, or 0 for never")
+	}
 	return nil
+}
+
+// queueConfigs are the queues that the process works, each with its share of jobs at once.
+func (c Config) queueConfigs() map[string]river.QueueConfig {
+	all := map[string]river.QueueConfig{
+		queuePayments:    {MaxWorkers: c.PaymentWorkers},
+		queueSweeps:      {MaxWorkers: c.SweepWorkers},
+		queueEvents:      {MaxWorkers: c.EventWorkers},
+		queueDeliveries:  {MaxWorkers: c.DeliveryWorkers},
+		queueAudits:      {MaxWorkers: 1},
+		queueMaintenance: {MaxWorkers: 1},
+	}
+	maps.DeleteFunc(all, func(name string, _ river.QueueConfig) bool { return !slices.Contains(c.Queues, name) })
+	return all
 }
 
 // Migrate makes or updates River's tables: with River's own migrations on PostgreSQL, with those of
@@ -141,9 +218,27 @@ func (e *Enqueuer) EnqueueTx(ctx context.Context, tx pgx.Tx, jobs ...bookings.Jo
 	return nil
 }
 
-// Inventory is what the sweeper needs.
+var (
+	_ bookings.Enqueuer = (*Enqueuer)(nil)
+	_ events.Enqueuer   = (*Enqueuer)(nil)
+)
+
+// EnqueueDeliveriesTx inserts a job for each lane, which exist exactly if the transaction commits.
+func (e *Enqueuer) EnqueueDeliveriesTx(ctx context.Context, tx pgx.Tx, lanes ...events.Lane) error {
+	params := make([]river.InsertManyParams, len(lanes))
+	for i, lane := range lanes {
+		params[i] = deliverParams(lane, false)
+	}
+	if _, err := e.client.InsertManyTx(ctx, tx, params); err != nil {
+		return fmt.Errorf("enqueue deliveries: %w", err)
+	}
+	return nil
+}
+
+// Inventory is what the sweeper and the archiver need.
 type Inventory interface {
 	ExpireDue(ctx context.Context, limit int) (int, error)
+	ArchiveDue(ctx context.Context, input inventory.Archiving) (inventory.Archived, error)
 }
 
 var _ Inventory = (*inventory.Service)(nil)
@@ -154,7 +249,7 @@ type Workers struct {
 }
 
 // NewWorkers registers every worker and the periodic jobs.
-func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.Service, config Config) (*Workers, error) {
+func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.Service, outbox *events.Service, config Config) (*Workers, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
@@ -163,23 +258,34 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 	if err != nil {
 		return nil, err
 	}
+	measures, err := newMetrics(config.Metrics)
+	if err != nil {
+		return nil, err
+	}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &chargeWorker{sales: sales})
 	river.AddWorker(workers, &refundWorker{sales: sales})
-	river.AddWorker(workers, &eventWorker{logger: config.Logger})
+	river.AddWorker(workers, &eventWorker{outbox: outbox})
+	river.AddWorker(workers, &deliverWorker{outbox: outbox})
+	river.AddWorker(workers, &deliverDueWorker{outbox: outbox})
 	river.AddWorker(workers, &expireWorker{stock: stock})
 	river.AddWorker(workers, &reconcileWorker{sales: sales})
 	river.AddWorker(workers, &compareWorker{sales: sales})
+	river.AddWorker(workers, &auditWorker{sales: sales, metrics: measures, logger: config.Logger})
+	river.AddWorker(workers, &retentionWorker{sales: sales, tables: config.Retention.Tables(), metrics: measures})
+	archived, err := newArchiveMetrics(config.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	river.AddWorker(workers, &archiveWorker{db: d, stock: stock, after: config.ArchiveAfter, metrics: archived})
 	client, err := river.NewClient(riverDriver, &river.Config{
-		Logger:  slog.New(quiet{config.Logger.Handler()}),
-		Workers: workers,
-		Queues: map[string]river.QueueConfig{
-			queuePayments: {MaxWorkers: config.PaymentWorkers},
-			queueSweeps:   {MaxWorkers: config.SweepWorkers},
-			queueEvents:   {MaxWorkers: config.EventWorkers},
-		},
+		Logger:       slog.New(quiet{config.Logger.Handler()}),
+		Workers:      workers,
+		Queues:       config.queueConfigs(),
 		PeriodicJobs: periodicJobs(config),
 		JobTimeout:   jobTimeout,
+		// What has not finished by then is interrupted: its error is its way back into the queue.
+		SoftStopTimeout: config.DrainTimeout,
 		// A periodic job is unique while it runs, so the one of a process that was killed is in the way
 		// of all further sweeps until it is found dead.
 		RescueStuckJobsAfter: jobTimeout + rescueMargin,
@@ -201,7 +307,9 @@ func (w *Workers) Start(ctx context.Context) error {
 	return nil
 }
 
-// Stop finishes the jobs under way and hands the rest back, until ctx ends.
+// Stop takes no more jobs, lets those under way finish, and after Config.DrainTimeout interrupts the
+// rest, which go back to the queue for others. It gives up when ctx ends; what runs then is found
+// dead and handed out again by another process.
 func (w *Workers) Stop(ctx context.Context) error {
 	if err := w.client.Stop(ctx); err != nil {
 		return fmt.Errorf("stop the workers: %w", err)

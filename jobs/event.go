@@ -2,20 +2,23 @@ package jobs
 
 import (
 	"context"
-	"log/slog"
 
 	"github.com/riverqueue/river"
+
+	"github.com/holdfast/holdfast/events"
 )
 
-// eventWorker is the end of the outbox in this process: it logs that the event is there to be read.
-// Endpoints that tenants register will be called from here.
+// eventWorker makes the deliveries of an event, each with a job of its own.
 type eventWorker struct {
 	river.WorkerDefaults[EventArgs]
-	logger *slog.Logger
+	outbox *events.Service
 }
 
-// Work notes the event.
+// Work fans one event out. Doing it again changes nothing.
 func (w *eventWorker) Work(ctx context.Context, job *river.Job[EventArgs]) error {
-	w.logger.DebugContext(ctx, "event", "tenant", job.Args.Tenant, "region", job.Args.Region, "event", job.Args.Event.String())
-	return nil
+	tenant, event, err := eventOf(job.Args)
+	if err != nil {
+		return river.JobCancel(err)
+	}
+	return w.outbox.FanOut(ctx, tenant, event)
 }

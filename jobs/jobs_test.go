@@ -80,7 +80,7 @@ func TestASaleEnqueuesWhatFollows(t *testing.T) {
 
 func (o office) cancel(t *testing.T, hold inventory.Hold) {
 	t.Helper()
-	if _, err := o.Sales.CancelBooking(t.Context(), o.Owner, inventorytest.Key(), o.BookingOf(hold).ID, nil); err != nil {
+	if _, err := o.Sales.CancelBooking(t.Context(), o.Owner, bookings.Cancel{RequestKey: inventorytest.Key(), Booking: o.BookingOf(hold).ID}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -238,15 +238,24 @@ func TestAKilledSweepIsNotInTheWayForLong(t *testing.T) {
 func TestAJobThatMakesNoSenseIsCancelled(t *testing.T) {
 	t.Parallel()
 	o := open(t)
+	queues := map[string]string{"charge": "payments", "refund": "payments", "event": "events", "deliver": "deliveries"}
 	for kind, args := range map[string]string{
 		"charge": `{"tenant":"` + o.ID.String() + `","attempt":"refund_eu_1"}`, "refund": `{"tenant":"nobody","refund":""}`,
+		"event": `{"tenant":"` + o.ID.String() + `","region":"Europe","event":"00000000-0000-0000-0000-000000000000"}`, "deliver": `{"endpoint":"evt_eu_1"}`,
 	} {
-		if _, err := o.DB.Pool().Exec(t.Context(), "INSERT INTO river_job (kind, args, max_attempts, queue) VALUES ($1, $2, 25, 'payments')", kind, args); err != nil {
+		if _, err := o.DB.Pool().Exec(t.Context(), "INSERT INTO river_job (kind, args, max_attempts, queue) VALUES ($1, $2, 25, $3)", kind, args, queues[kind]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	o.work(t)
-	o.Eventually("both are cancelled", func() bool { return o.count(t, "charge", "cancelled") == 1 && o.count(t, "refund", "cancelled") == 1 })
+	o.Eventually("all are cancelled", func() bool {
+		for kind := range queues {
+			if o.count(t, kind, "cancelled") != 1 {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 func TestTheConfigurationIsChecked(t *testing.T) {
@@ -254,7 +263,7 @@ func TestTheConfigurationIsChecked(t *testing.T) {
 	if err := (jobs.Config{}).Validate(); err != nil {
 		t.Error(err)
 	}
-	for _, config := range []jobs.Config{{PaymentWorkers: -1}, {SweepWorkers: 1001}, {EventWorkers: -1}, {SweepInterval: -1}, {ReconcileInterval: -1}, {CompareInterval: -1}} {
+	for _, config := range []jobs.Config{{PaymentWorkers: -1}, {SweepWorkers: 1001}, {EventWorkers: -1}, {SweepInterval: -1}, {ReconcileInterval: -1}, {CompareInterval: -1}, {DeliveryWorkers: 1001}, {DeliverInterval: -1}, {ArchiveInterval: -1}, {ArchiveAfter: -time.Hour}} {
 		if config.Validate() == nil {
 			t.Errorf("%+v is accepted", config)
 		}

@@ -7,10 +7,13 @@ import (
 	"time"
 
 	"github.com/holdfast/holdfast/bookings/bookingstest"
+	"github.com/holdfast/holdfast/events"
+	"github.com/holdfast/holdfast/events/eventstest"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/dbtest"
 	"github.com/holdfast/holdfast/inventory/inventorytest"
 	"github.com/holdfast/holdfast/jobs"
+	"github.com/holdfast/holdfast/policies"
 	"github.com/holdfast/holdfast/schema"
 )
 
@@ -19,8 +22,9 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 // office is a shop on a database of its own, because workers work for everybody on theirs.
 type office struct {
 	*bookingstest.Shop
-	hall *inventorytest.Hall
-	jobs *jobs.Enqueuer
+	hall   *inventorytest.Hall
+	jobs   *jobs.Enqueuer
+	events *events.Service
 }
 
 func open(t *testing.T, change ...func(*bookingstest.Setup)) office {
@@ -45,18 +49,34 @@ func open(t *testing.T, change ...func(*bookingstest.Setup)) office {
 	}
 	setup := append([]func(*bookingstest.Setup){func(s *bookingstest.Setup) { s.DB, s.Jobs = d, enqueuer }}, change...)
 	shop := bookingstest.New(t, setup...)
-	return office{Shop: shop, hall: shop.Hall(5, inventorytest.PoolOf("Floor", 10, 1)), jobs: enqueuer}
+	return office{
+		Shop: shop, hall: shop.Hall(5, inventorytest.PoolOf("Floor", 10, 1)), jobs: enqueuer, events: outbox(t, d, enqueuer),
+	}
+}
+
+// outbox is one more process's end of the webhooks.
+func outbox(t *testing.T, d *db.DB, enqueuer *jobs.Enqueuer) *events.Service {
+	t.Helper()
+	enforcer, err := policies.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	service, err := events.NewService(d, enforcer, eventstest.Sender(t), enqueuer, events.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return service
 }
 
 // work runs workers, with sweeps as rare or as frequent as the test wants them, until the test or
 // the returned function ends them.
 func (o office) work(t *testing.T, change ...func(*jobs.Config)) (stop func()) {
 	t.Helper()
-	config := jobs.Config{SweepInterval: time.Hour, ReconcileInterval: time.Hour, CompareInterval: time.Hour}
+	config := jobs.Config{SweepInterval: time.Hour, ReconcileInterval: time.Hour, CompareInterval: time.Hour, DeliverInterval: time.Hour}
 	for _, c := range change {
 		c(&config)
 	}
-	workers, err := jobs.NewWorkers(t.Context(), o.DB, o.Inventory, o.Sales, config)
+	workers, err := jobs.NewWorkers(t.Context(), o.DB, o.Inventory, o.Sales, o.events, config)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -82,6 +102,8 @@ func (o office) work(t *testing.T, change ...func(*jobs.Config)) (stop func()) {
 func sweeping(c *jobs.Config) { c.SweepInterval = 50 * time.Millisecond }
 
 func reconciling(c *jobs.Config) { c.ReconcileInterval = 50 * time.Millisecond }
+
+func delivering(c *jobs.Config) { c.DeliverInterval = 50 * time.Millisecond }
 
 // count of River's jobs of a kind, in any state of the list, or in every one.
 func (o office) count(t *testing.T, kind string, states ...string) int {

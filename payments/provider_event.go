@@ -3,6 +3,7 @@ package payments
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -58,4 +59,16 @@ func SetEventResultTx(ctx context.Context, tx pgx.Tx, at EventPlace, event Event
 		return fmt.Errorf("record what became of a provider event: %w", err)
 	}
 	return nil
+}
+
+// DeleteEventsTx deletes at most limit of the events of one place that came before an instant and
+// have been dealt with. Those that are UNMATCHED or a MISMATCH are kept for a person to look at.
+func DeleteEventsTx(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region ids.Region, before time.Time, limit int32) (int64, error) {
+	n, err := dbsqlc.New(tx).ProviderEventsDelete(ctx, dbsqlc.ProviderEventsDeleteParams{
+		TenantID: tenant, Region: string(region), ReceivedBefore: before, MaxRows: limit,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("delete old provider events: %w", err)
+	}
+	return n, nil
 }

@@ -54,6 +54,8 @@ type Refund struct {
 	RequestedAt    time.Time
 	SettledAt      *time.Time
 	Version        int64
+	// ExhaustedAt is set while the refund has failed for good and nobody has tried it again.
+	ExhaustedAt *time.Time
 }
 
 // RequestRefundTx stores a refund action of a locked, succeeded attempt. The same action is
@@ -72,15 +74,20 @@ func RequestRefundTx(ctx context.Context, tx pgx.Tx, attempt Attempt, action, re
 		return Refund{}, fmt.Errorf("store a refund: %w", err)
 	}
 	if n == 0 {
-		row, err := queries.RefundByAction(ctx, dbsqlc.RefundByActionParams{
-			TenantID: attempt.Tenant.UUID, Region: string(attempt.ID.Region), AttemptID: attempt.ID.UUID, Action: action,
-		})
-		if err != nil {
-			return Refund{}, fmt.Errorf("read an earlier refund: %w", err)
-		}
-		return refundOf(attempt.Tenant, attempt.ID.Region, dbsqlc.RefundGetRow(row)), nil
+		return RefundOfAction(ctx, tx, attempt.Tenant, attempt.ID, action)
 	}
 	return refund, reserve(ctx, tx, attempt.Tenant, attempt.ID, amount.Minor)
+}
+
+// RefundOfAction reads the refund that an action is.
+func RefundOfAction(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, attempt AttemptID, action string) (Refund, error) {
+	row, err := dbsqlc.New(q).RefundByAction(ctx, dbsqlc.RefundByActionParams{
+		TenantID: tenant.UUID, Region: string(attempt.Region), AttemptID: attempt.UUID, Action: action,
+	})
+	if err != nil {
+		return Refund{}, fmt.Errorf("read the refund of action %s: %w", action, err)
+	}
+	return refundOf(tenant, attempt.Region, dbsqlc.RefundGetRow(row)), nil
 }
 
 // reserve counts a refund against what was captured; the named CHECK refuses too much.
@@ -150,6 +157,68 @@ func SettleRefundTx(ctx context.Context, tx pgx.Tx, refund Refund, outcome Refun
 	return nil
 }
 
+// ExhaustRefundTx marks a failed refund that is not tried again by itself: it is work for a person.
+func ExhaustRefundTx(ctx context.Context, tx pgx.Tx, refund Refund, now time.Time) error {
+	n, err := dbsqlc.New(tx).RefundExhaust(ctx, dbsqlc.RefundExhaustParams{
+		TenantID: refund.Tenant.UUID, Region: string(refund.ID.Region), ID: refund.ID.UUID, Now: now,
+	})
+	return oneRefund(n, err, "give up", refund)
+}
+
+// ResumeRefundTx takes the mark from a locked failed refund that somebody tries again.
+func ResumeRefundTx(ctx context.Context, tx pgx.Tx, refund Refund) error {
+	n, err := dbsqlc.New(tx).RefundResume(ctx, dbsqlc.RefundResumeParams{
+		TenantID: refund.Tenant.UUID, Region: string(refund.ID.Region), ID: refund.ID.UUID,
+	})
+	return oneRefund(n, err, "try again", refund)
+}
+
+// RefundCursor is where a page of exhausted refunds ended; pages run from the longest waiting.
+type RefundCursor struct {
+	ExhaustedAt time.Time
+	ID          uuid.UUID
+}
+
+// ExhaustedRefund is a refund that has failed for good, with the hold that was paid for.
+type ExhaustedRefund struct {
+	Refund
+	// Hold is the UUID of the hold, in the refund's region.
+	Hold uuid.UUID
+}
+
+// ExhaustedRefunds lists at most limit refunds that have failed for good and wait for a person.
+func ExhaustedRefunds(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, region ids.Region, after RefundCursor, limit int) ([]ExhaustedRefund, error) {
+	rows, err := dbsqlc.New(q).RefundsExhausted(ctx, dbsqlc.RefundsExhaustedParams{
+		TenantID: tenant.UUID, Region: string(region), After: after.ExhaustedAt, AfterID: after.ID, MaxRows: int32(min(limit, maxDue)), //nolint:gosec // bounded here
+	})
+	if err != nil {
+		return nil, fmt.Errorf("list refunds that failed for good: %w", err)
+	}
+	refunds := make([]ExhaustedRefund, len(rows))
+	for i, row := range rows {
+		refunds[i] = ExhaustedRefund{Hold: row.HoldID, Refund: refundOf(tenant, region, dbsqlc.RefundGetRow{
+			ID: row.ID, AttemptID: row.AttemptID, Action: row.Action, Reason: row.Reason, AmountMinor: row.AmountMinor,
+			Currency: row.Currency, State: row.State, ProviderRefund: row.ProviderRefund, FailureCode: row.FailureCode,
+			Checks: row.Checks, RequestedAt: row.RequestedAt, SettledAt: row.SettledAt, Version: row.Version, ExhaustedAt: row.ExhaustedAt,
+		})}
+	}
+	return refunds, nil
+}
+
+// RefundedOf says how much was given back, or is being given back, of what bought the bookings of
+// holds. A hold that no payment bought is left out.
+func RefundedOf(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, regions []string, holds []uuid.UUID) (map[uuid.UUID]money.Amount, error) {
+	rows, err := dbsqlc.New(q).AttemptsRefunded(ctx, dbsqlc.AttemptsRefundedParams{TenantID: tenant.UUID, Regions: regions, HoldIds: holds})
+	if err != nil {
+		return nil, fmt.Errorf("read what was refunded: %w", err)
+	}
+	refunded := make(map[uuid.UUID]money.Amount, len(rows))
+	for _, row := range rows {
+		refunded[row.HoldID] = money.Amount{Minor: row.RefundedMinor, Currency: money.Currency(row.Currency)}
+	}
+	return refunded, nil
+}
+
 // RefundsOf lists the refunds of attempts, oldest first.
 func RefundsOf(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, attempts []AttemptID) (map[AttemptID][]Refund, error) {
 	params := dbsqlc.RefundsOfAttemptsParams{TenantID: tenant.UUID}
@@ -206,5 +275,6 @@ func refundOf(tenant tenants.TenantID, region ids.Region, row dbsqlc.RefundGetRo
 		Action: row.Action, Reason: row.Reason, Amount: money.Amount{Minor: row.AmountMinor, Currency: money.Currency(row.Currency)},
 		State: RefundRecordState(row.State), ProviderRefund: row.ProviderRefund, FailureCode: row.FailureCode,
 		Checks: row.Checks, RequestedAt: row.RequestedAt, SettledAt: row.SettledAt, Version: row.Version,
+		ExhaustedAt: row.ExhaustedAt,
 	}
 }

@@ -2,6 +2,7 @@ package payments_test
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -300,6 +301,42 @@ func TestWhatIsDueIsListed(t *testing.T) {
 	refunds, err := payments.DueRefunds(t.Context(), l.db.Pool(), place, []string{"sandbox"}, l.now, 10)
 	if err != nil || len(refunds) != 1 {
 		t.Errorf("due refunds %v, %v", refunds, err)
+	}
+}
+
+// Of two tenants with more due than is asked for, neither waits behind the other: what is longest
+// overdue comes first, whosever it is.
+func TestTheLongestOverdueComesFirstWhosesoeverItIs(t *testing.T) {
+	t.Parallel()
+	ledgers := []ledger{open(t), open(t)}
+	base := ledgers[0].now
+	var places []payments.Place
+	for _, l := range ledgers {
+		places = append(places, payments.Place{Tenant: l.tenant, Region: region})
+	}
+	var attempts []payments.Located[payments.AttemptID]
+	var refunds []payments.Located[payments.RefundID]
+	for i := range 10 {
+		l := &ledgers[i%2]
+		l.now = base.Add(time.Duration(i) * time.Second)
+		l.newHold()
+		attempts = append(attempts, payments.Located[payments.AttemptID]{Tenant: l.tenant, ID: l.created().ID})
+		l.newHold()
+		refund, err := l.refund(l.captured(), "one", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		refunds = append(refunds, payments.Located[payments.RefundID]{Tenant: l.tenant, ID: refund.ID})
+	}
+	for _, limit := range []int{5, 1} {
+		found, err := payments.Due(t.Context(), ledgers[0].db.Pool(), places, []string{"sandbox"}, base.Add(time.Hour), limit)
+		if err != nil || !slices.Equal(found, attempts[:limit]) {
+			t.Errorf("due attempts %v, %v\nwant %v", found, err, attempts[:limit])
+		}
+		back, err := payments.DueRefunds(t.Context(), ledgers[0].db.Pool(), places, []string{"sandbox"}, base.Add(time.Hour), limit)
+		if err != nil || !slices.Equal(back, refunds[:limit]) {
+			t.Errorf("due refunds %v, %v\nwant %v", back, err, refunds[:limit])
+		}
 	}
 }
 

@@ -71,7 +71,7 @@ const (
 	ActionCancellationSet  Action = "cancellation.set"
 	ActionPresaleRead      Action = "presale.read"
 	ActionPresaleSet       Action = "presale.set"
-	ActionJobInspect       Action = "job.inspect"
+	ActionJobInspect              = tenants.ActionJobInspect
 )
 
 // Meaning says what an action lets somebody do, for people who set roles.

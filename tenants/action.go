@@ -21,4 +21,5 @@ const (
 	ActionKeyRead        Action = "key.read"
 	ActionKeyRevoke      Action = "key.revoke"
 	ActionSessionStart   Action = "session.start"
+	ActionJobInspect     Action = "job.inspect"
 )

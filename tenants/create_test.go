@@ -64,7 +64,7 @@ func TestRepeatedCreateTenant(t *testing.T) {
 		"name":             {Name: "Opera House", Slug: input.Slug, HomeRegion: "eu"},
 		"region":           {Name: "Opera", Slug: input.Slug, HomeRegion: "us"},
 		"region and slug":  {Name: "Opera", Slug: uniqueSlug(), HomeRegion: "us"},
-		"payment provider": {Name: "Opera", Slug: input.Slug, HomeRegion: "eu", PaymentProvider: "stripe"},
+		"payment provider": {Name: "Opera", Slug: input.Slug, HomeRegion: "eu", PaymentProvider: "stripe", PaymentAccount: "acct_1"},
 	} {
 		if _, err := service.CreateTenant(t.Context(), platform, "k1", other); !errors.Is(err, request.ErrKeyReused) {
 			t.Errorf("other %s: got %v, want %v", name, err, request.ErrKeyReused)
@@ -318,7 +318,10 @@ func TestInvalidInput(t *testing.T) {
 		"malformed region":  {tenant(func(n *tenants.NewTenant) { n.HomeRegion = "EU" }), `homeRegion: a region is 2 to 8 lower-case letters, such as "eu"`},
 		"no region":         {tenant(func(n *tenants.NewTenant) { n.HomeRegion = "" }), `homeRegion: a region is 2 to 8 lower-case letters, such as "eu"`},
 		"unknown region":    {tenant(func(n *tenants.NewTenant) { n.HomeRegion = "mars" }), `homeRegion: expected one of the regions ["eu" "us"], got "mars"`},
-		"provider in words": {tenant(func(n *tenants.NewTenant) { n.PaymentProvider = "My bank" }), `paymentProvider: expected 2 to 40 lower-case letters, digits or hyphens, such as "grand-hotel"`},
+		"provider in words": {tenant(func(n *tenants.NewTenant) { n.PaymentProvider = "My bank" }), `paymentProvider: expected one of the providers ["offline" "sandbox" "stripe"], got "My bank"`},
+		"unknown provider":  {tenant(func(n *tenants.NewTenant) { n.PaymentProvider = "paypal" }), `paymentProvider: expected one of the providers ["offline" "sandbox" "stripe"], got "paypal"`},
+		"stripe's account":  {tenant(func(n *tenants.NewTenant) { n.PaymentProvider = "stripe" }), `paymentAccount: expected the tenant's account with Stripe, such as "acct_1A2b3C"`},
+		"another's account": {tenant(func(n *tenants.NewTenant) { n.PaymentProvider, n.PaymentAccount = "stripe", "theatre" }), `paymentAccount: expected the tenant's account with Stripe, such as "acct_1A2b3C"`},
 		"long account":      {tenant(func(n *tenants.NewTenant) { n.PaymentAccount = strings.Repeat("a", 201) }), "paymentAccount: expected 1 to 200 characters"},
 
 		"platform key":        {key(func(n *tenants.NewKey) { n.Type = tenants.KeyTypePlatform }), `kind: expected ADMIN, PARTNER or PUBLISHABLE, got "PLATFORM"`},

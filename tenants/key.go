@@ -31,7 +31,7 @@ type Key struct {
 	ExpiresAt *time.Time
 	// RevokedAt is nil for a key that was not revoked.
 	RevokedAt *time.Time
-	// LastUsedAt is about a minute exact, and nil for a key that was never used.
+	// LastUsedAt is about an hour exact, and nil for a key that was never used.
 	LastUsedAt *time.Time
 }
 

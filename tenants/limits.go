@@ -25,6 +25,9 @@ const (
 	maxSessionLifetime     = 30 * 24 * time.Hour
 	defaultSessionLifetime = 24 * time.Hour
 
+	// adminSessionLifetime is after how long a person has to present the key again.
+	adminSessionLifetime = time.Hour
+
 	// A revoked key or a suspended channel is noticed by other processes after at most this long.
 	maxKeyCacheAge     = 10 * time.Second
 	defaultKeyCacheAge = 2 * time.Second
@@ -42,8 +45,9 @@ const (
 	// lookupTimeout bounds the read behind one credential, which several requests may await.
 	lookupTimeout = 5 * time.Second
 
-	// A key's last use is noted at most once in usedInterval, by at most maxUsedWriters at a time.
-	usedInterval     = time.Minute
+	// A key's last use is noted at most once in usedInterval, by at most maxUsedWriters at a time: on
+	// CockroachDB the keys are a GLOBAL table, whose writes wait for every region.
+	usedInterval     = time.Hour
 	maxUsedWriters   = 4
 	usedWriteTimeout = 5 * time.Second
 )

@@ -36,9 +36,10 @@ type NewTenant struct {
 	// Slug is 2 to 40 lower-case letters, digits or hyphens.
 	Slug       string
 	HomeRegion ids.Region
-	// PaymentProvider is written like a slug. Default "sandbox".
+	// PaymentProvider is "offline", "sandbox" or "stripe". Default "sandbox".
 	PaymentProvider string
-	// PaymentAccount is 1 to 200 characters. Default: the tenant's public id.
+	// PaymentAccount is 1 to 200 characters, with Stripe an account of Stripe's. Default, except with
+	// Stripe: the tenant's public id.
 	PaymentAccount string
 }
 
@@ -55,7 +56,7 @@ type TenantCreated struct {
 }
 
 const (
-	defaultPaymentProvider = "sandbox"
+	defaultPaymentProvider = providerSandbox
 	boxOfficeName          = "Box office"
 	firstKeyName           = "First admin key"
 )
@@ -97,15 +98,12 @@ func (s *Service) checkTenant(input NewTenant) (NewTenant, error) {
 	if input.PaymentProvider == "" {
 		input.PaymentProvider = defaultPaymentProvider
 	}
-	if input.PaymentProvider, err = word("paymentProvider", input.PaymentProvider); err != nil {
-		return NewTenant{}, err
-	}
 	if input.PaymentAccount != "" {
 		if input.PaymentAccount, err = text("paymentAccount", input.PaymentAccount, maxPaymentAccountLength); err != nil {
 			return NewTenant{}, err
 		}
 	}
-	return input, nil
+	return input, checkProvider(input.PaymentProvider, input.PaymentAccount)
 }
 
 func createTenantTx(ctx context.Context, tx pgx.Tx, command command, id TenantID, issue issuedKey, input NewTenant) (TenantCreated, error) {

@@ -19,6 +19,7 @@ const (
 	tokenBodyLength  = (16 + tokenSecretBytes) * 8 / 5
 
 	sessionTokenPrefix = "hfs"
+	adminTokenPrefix   = "hfa"
 )
 
 // tokenHash is what is stored of a token, and what caches know it by.

@@ -8,7 +8,8 @@ import (
 )
 
 // Audit must find nothing wrong with the tenant, and its money must add up: what the provider took
-// and did not give back is what the standing lines of paid bookings cost, while nothing is open.
+// and did not give back is what the standing lines of paid bookings cost and the fees of cancelled
+// ones, less what was given back besides, while nothing is open.
 func (s *Shop) Audit() {
 	s.t.Helper()
 	report, err := s.Sales.Audit(s.t.Context(), &s.ID)
@@ -25,7 +26,7 @@ func (s *Shop) Audit() {
 	}
 	for currency, kept := range s.Kept() {
 		if sold := s.Sold()[currency]; kept != sold {
-			s.t.Errorf("the provider has %d %s, the standing lines cost %d", kept, currency, sold)
+			s.t.Errorf("the provider has %d %s, the tenant is due %d", kept, currency, sold)
 		}
 	}
 }
@@ -39,15 +40,22 @@ func (s *Shop) Kept() map[money.Currency]int64 {
 	return kept
 }
 
-// Sold is what the lines cost that were not cancelled, in minor units.
+// Sold is what the lines cost that were not cancelled and the fees of those that were, less what was
+// given back besides, in minor units.
 func (s *Shop) Sold() map[money.Currency]int64 {
 	s.t.Helper()
 	rows, err := s.DB.Pool().Query(s.t.Context(), `
-		SELECT b.currency, sum(l.amount_minor)::bigint
-		FROM bookings b
-		JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.state <> 'CANCELLED'
-		WHERE b.tenant_id = $1
-		GROUP BY b.currency`, s.ID.UUID)
+		SELECT d.currency, sum(d.minor)::bigint
+		FROM (
+			SELECT b.currency, l.amount_minor AS minor
+			FROM bookings b
+			JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.state <> 'CANCELLED'
+			WHERE b.tenant_id = $1
+			UNION ALL
+			SELECT currency, fee_minor + credited_minor AS minor FROM cancellations WHERE tenant_id = $1
+			UNION ALL
+			SELECT currency, -amount_minor AS minor FROM booking_refunds WHERE tenant_id = $1) AS d
+		GROUP BY d.currency`, s.ID.UUID)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package bookingstest
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime"
@@ -143,6 +144,38 @@ func (s *Shop) BookingOf(hold inventory.Hold) *bookings.Booking {
 		s.t.Fatal(err)
 	}
 	return booking
+}
+
+// Later lets so much time pass for the cancellation policies that a booking was sold under.
+func (s *Shop) Later(booking bookings.BookingID, d time.Duration) {
+	s.t.Helper()
+	current, err := s.Sales.Booking(s.t.Context(), s.Owner, booking)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for i := range current.Cancellation {
+		timeline := &current.Cancellation[i]
+		timeline.StartsAt = timeline.StartsAt.Add(-d)
+		for k := range timeline.Steps {
+			timeline.Steps[k].Until = timeline.Steps[k].Until.Add(-d)
+		}
+	}
+	stored, err := json.Marshal(current.Cancellation)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Exec("UPDATE bookings SET cancellation = $3::jsonb WHERE tenant_id = $1 AND id = $2", booking.UUID, string(stored))
+}
+
+// Until lets just so much time pass for a booking that its first show begins, or its first guests are
+// due, in so long.
+func (s *Shop) Until(booking bookings.BookingID, before time.Duration) {
+	s.t.Helper()
+	current, err := s.Sales.Booking(s.t.Context(), s.Owner, booking)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.Later(booking, current.Cancellation[0].StartsAt.Sub(s.Now())-before)
 }
 
 // Due lets just so much time pass for the payments of the tenant that each open one is to be looked

@@ -16,8 +16,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/events"
+	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/embedded"
+	"github.com/holdfast/holdfast/internal/ids"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/jobs"
 	"github.com/holdfast/holdfast/payments"
@@ -125,11 +128,13 @@ type app struct {
 	tenants   *tenants.Service
 	inventory *inventory.Service
 	bookings  *bookings.Service
+	events    *events.Service
+	webhooks  *webhooks.Sender
 }
 
 // newApp wires the services. gateways are the payment providers that this process can reach;
-// offline is always among them.
-func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway, logger *slog.Logger) (*app, error) {
+// offline is always among them. receivers says to whom webhooks may go. Tenants may use only the regions that are named; none are all.
+func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway, receivers webhooks.Config, logger *slog.Logger, named ...ids.Region) (*app, error) {
 	if err := schema.RequireVersion(ctx, s.db); err != nil {
 		return nil, err
 	}
@@ -149,7 +154,7 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 	if err := bookingsConfig.Validate(); err != nil {
 		return nil, err
 	}
-	tenantsConfig := tenants.Config{Logger: logger}
+	tenantsConfig := tenants.Config{Logger: logger, Regions: named}
 	if err := tenantsConfig.Validate(); err != nil {
 		return nil, fmt.Errorf("tenants: %w", err)
 	}
@@ -159,8 +164,20 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 			return nil, fmt.Errorf("register the metrics of payments: %w", err)
 		}
 	}
+	sender, err := webhooks.New(receivers)
+	if err != nil {
+		return nil, err
+	}
+	eventsConfig := events.Config{Logger: logger}
+	if s.registry != nil {
+		eventsConfig.Metrics = s.registry
+	}
+	outbox, err := events.NewService(s.db, enforcer, sender, enqueuer, eventsConfig) //nolint:contextcheck // its gauges are read at no request of ours
+	if err != nil {
+		return nil, err
+	}
 	return &app{
-		store: s, logger: logger, policy: enforcer,
+		store: s, logger: logger, policy: enforcer, events: outbox, webhooks: sender,
 		tenants:   tenants.NewService(s.db, enforcer, tenantsConfig),
 		inventory: inventory.NewService(s.db, enforcer),
 		bookings:  sales,
@@ -173,6 +190,7 @@ const offlineProvider = "offline"
 func (a *app) close() {
 	a.bookings.Close()
 	a.tenants.Close()
+	a.webhooks.Close()
 }
 
 // withApp opens the configured store with its services for one command. A data directory must have
@@ -200,7 +218,7 @@ func (c *cli) withProviders(ctx context.Context, gateways map[string]payments.Ga
 			return err
 		}
 	}
-	a, err := newApp(ctx, s, gateways, logger)
+	a, err := newApp(ctx, s, gateways, webhooks.Config{}, logger)
 	if err != nil {
 		return err
 	}

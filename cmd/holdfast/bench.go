@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/holdfast/holdfast/bookings"
+	"github.com/holdfast/holdfast/events/webhooks"
 )
 
 type benchCommand struct {
@@ -195,7 +196,7 @@ func runBench(ctx context.Context, config benchConfig) (report benchReport, err 
 		return benchReport{}, err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
-	a, err := newApp(ctx, s, nil, discard())
+	a, err := newApp(ctx, s, nil, webhooks.Config{}, discard())
 	if err != nil {
 		return benchReport{}, err
 	}

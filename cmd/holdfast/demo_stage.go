@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/jobs"
 	"github.com/holdfast/holdfast/payments/sandbox"
 	"github.com/holdfast/holdfast/tenants"
@@ -41,7 +42,7 @@ func newDemoStage(ctx context.Context, s *store) (stage *demoStage, err error) {
 		return stage, err
 	}
 	stage.provider = provider
-	if stage.app, err = newApp(ctx, s, gateways, discard()); err != nil {
+	if stage.app, err = newApp(ctx, s, gateways, webhooks.Config{}, discard()); err != nil {
 		return stage, err
 	}
 	handler, err := stage.app.handler(httpOptions{})
@@ -66,7 +67,7 @@ func newDemoStage(ctx context.Context, s *store) (stage *demoStage, err error) {
 }
 
 func (s *demoStage) startWorkers(ctx context.Context) (err error) {
-	s.workers, err = s.app.startWorkers(ctx)
+	s.workers, err = s.app.startWorkers(ctx, workFlags{})
 	return err
 }
 

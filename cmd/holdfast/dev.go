@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/graph/explorer"
 	"github.com/holdfast/holdfast/payments"
 	"github.com/holdfast/holdfast/payments/sandbox"
@@ -97,7 +98,7 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeSandbox(ctx, provider)) }()
-	a, err := newApp(ctx, s, gateways, logger)
+	a, err := newApp(ctx, s, gateways, webhooks.Config{AllowHTTP: true, AllowPrivate: true}, logger)
 	if err != nil {
 		return err
 	}
@@ -112,7 +113,11 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 	if err != nil {
 		return err
 	}
-	handler, err := a.handler(httpOptions{introspection: true, explorer: &explorer.Config{
+	admin, err := a.adminPages(ctx)
+	if err != nil {
+		return err
+	}
+	handler, err := a.handler(httpOptions{introspection: true, admin: admin, explorer: &explorer.Config{
 		Title: "Holdfast", DefaultQuery: query, DefaultHeaders: map[string]string{"Authorization": "Bearer " + state.Keys.Admin},
 	}})
 	if err != nil {
@@ -122,7 +127,7 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 	if err := provider.SetWebhookURL(web.url + "/webhooks/payments/" + sandbox.Name); err != nil {
 		return errors.Join(err, web.close(ctx))
 	}
-	workers, err := a.startWorkers(ctx)
+	workers, err := a.startWorkers(ctx, developmentWork())
 	if err != nil {
 		return errors.Join(err, web.close(ctx))
 	}
@@ -214,6 +219,7 @@ Holdfast is ready.
   Explorer   %s/explorer/
   API        %s/graphql
   Metrics    %s/metrics      Ready? %s/readyz
+  Jobs       %s/admin/river/ (sign in with the platform key)
   Database   %s
   Payments   sandbox provider at %s
 
@@ -229,7 +235,7 @@ Holdfast is ready.
       -d '%s'
 
   The same one is in the explorer. Ctrl-C stops everything; the data stay.
-`, url, url, url, url, s.db.Version(), provider, keys.Admin, keys.Partner, keys.Publishable, keys.Platform, url, keys.Publishable, curl)
+`, url, url, url, url, url, s.db.Version(), provider, keys.Admin, keys.Partner, keys.Publishable, keys.Platform, url, keys.Publishable, curl)
 }
 
 // discard is a logger for commands whose own output says enough.

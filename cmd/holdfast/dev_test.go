@@ -179,6 +179,7 @@ func TestBadCommandLines(t *testing.T) {
 		"an unknown flag":     {"audit", "--everything"},
 		"a bad log level":     {"--log-level", "loud", "audit"},
 		"a bad survival goal": {"regions", "plan", "--survive", "luck"},
+		"no length of time":   {"work", "--archive-after", "a week"},
 	} {
 		if code := run(t.Context(), args); code != 2 {
 			t.Errorf("%s: exit %d, want 2", name, code)
@@ -188,6 +189,7 @@ func TestBadCommandLines(t *testing.T) {
 		"no database to serve": {"serve"},
 		"a bad database URL":   {"--database-url", "mysql://localhost", "audit"},
 		"a bad version":        {"--database-url", dbtest.URL(t), "migrate", "latest"},
+		"a time in the future": {"--database-url", dbtest.URL(t), "work", "--archive-after=-1h"},
 		"a bad tenant":         {"--database-url", dbtest.URL(t), "audit", "--tenant", "book_eu_x"},
 	} {
 		if code := run(t.Context(), args); code != 1 {

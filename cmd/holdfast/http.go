@@ -35,12 +35,14 @@ type httpOptions struct {
 	introspection bool
 	// explorer is the explorer's configuration; nil leaves it out.
 	explorer *explorer.Config
+	// admin is the admin pages; nil leaves them out.
+	admin http.Handler
 }
 
 // handler is everything that the process serves.
 func (a *app) handler(options httpOptions) (http.Handler, error) {
 	api, err := graph.NewHandler(graph.Config{
-		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Authorizer: a.policy,
+		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Events: a.events, Authorizer: a.policy,
 		Introspection: options.introspection, Logger: a.logger, Metrics: a.store.registry,
 	})
 	if err != nil {
@@ -53,10 +55,25 @@ func (a *app) handler(options httpOptions) (http.Handler, error) {
 		mux.Handle("GET /{$}", http.RedirectHandler("/explorer/", http.StatusSeeOther))
 	}
 	mux.HandleFunc("POST /webhooks/payments/{provider}", a.webhook)
+	if options.admin != nil {
+		mux.Handle("/admin/", options.admin)
+	}
+	a.addProbes(mux)
+	return mux, nil
+}
+
+// probes is all that a process without an API serves.
+func (a *app) probes() http.Handler {
+	mux := http.NewServeMux()
+	a.addProbes(mux)
+	return mux
+}
+
+// addProbes serves what those ask who keep the process running.
+func (a *app) addProbes(mux *http.ServeMux) {
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok", "the process is up") })
 	mux.HandleFunc("GET /readyz", a.ready)
 	mux.Handle("GET /metrics", promhttp.HandlerFor(a.store.registry, promhttp.HandlerOpts{}))
-	return mux, nil
 }
 
 // ready says whether requests can be served: the database answers and has the right schema.

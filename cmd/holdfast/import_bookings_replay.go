@@ -108,7 +108,7 @@ func (r *replay) happen(ctx context.Context, event historyEvent, settled bool) e
 	case settled && r.traced(event):
 	case event.kind == historyCancels:
 		err := patiently(ctx, func() error {
-			_, err := r.setup.app.bookings.CancelBooking(ctx, r.setup.actor, r.key(row, "cancel", 1), id, nil)
+			_, err := r.setup.app.bookings.CancelBooking(ctx, r.setup.actor, bookings.Cancel{RequestKey: r.key(row, "cancel", 1), Booking: id, WaiveFee: true, Reason: "cancelled in the history"})
 			return err
 		})
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/dbtest"
 	"github.com/holdfast/holdfast/jobs"
@@ -16,7 +17,15 @@ import (
 	"github.com/holdfast/holdfast/tenants"
 )
 
-func TestMain(m *testing.M) { dbtest.Main(m) }
+// asProcess makes the test binary be the command, for tests of several processes.
+const asProcess = "HOLDFAST_TEST_AS_PROCESS"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asProcess) != "" {
+		main()
+	}
+	dbtest.Main(m)
+}
 
 //nolint:gochecknoglobals // the package's database is made once, and testing offers no other place
 var jobTables sync.Once
@@ -52,7 +61,7 @@ func newEmptyApp(t testing.TB) *app {
 
 func appOn(t testing.TB, d *db.DB) *app {
 	t.Helper()
-	a, err := newApp(t.Context(), &store{db: d}, nil, discard())
+	a, err := newApp(t.Context(), &store{db: d}, nil, webhooks.Config{}, discard())
 	if err != nil {
 		t.Fatal(err)
 	}

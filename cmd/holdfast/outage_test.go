@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/internal/embedded"
 	"github.com/holdfast/holdfast/tenants"
 )
@@ -33,7 +34,7 @@ func TestRequestsSayUnavailableWhileTheDatabaseIsDown(t *testing.T) {
 	if err := s.migrate(ctx, discard()); err != nil {
 		t.Fatal(err)
 	}
-	a, err := newApp(ctx, s, nil, discard())
+	a, err := newApp(ctx, s, nil, webhooks.Config{}, discard())
 	if err != nil {
 		t.Fatal(err)
 	}

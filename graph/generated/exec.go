@@ -41,6 +41,7 @@ type ResolverRoot interface {
 	RoomType() RoomTypeResolver
 	Show() ShowResolver
 	Unit() UnitResolver
+	Venue() VenueResolver
 }
 
 type DirectiveRoot struct {
@@ -55,6 +56,9 @@ type ComplexityRoot struct {
 
 type BookingResolver interface {
 	Payments(ctx context.Context, obj *Booking) ([]Payment, error)
+
+	RefundedTotal(ctx context.Context, obj *Booking) (*Money, error)
+	Cancellations(ctx context.Context, obj *Booking) ([]Cancellation, error)
 }
 type EventResolver interface {
 	Venue(ctx context.Context, obj *Event) (*Venue, error)
@@ -65,8 +69,20 @@ type HoldResolver interface {
 }
 type MutationResolver interface {
 	Checkout(ctx context.Context, input CheckoutInput) (CheckoutResult, error)
-	CancelBooking(ctx context.Context, input BookingLinesInput) (CancelBookingResult, error)
 	MarkNoShow(ctx context.Context, input BookingLinesInput) (MarkNoShowResult, error)
+	SetCancellationPolicy(ctx context.Context, input SetCancellationPolicyInput) (*CancellationPolicy, error)
+	RemoveCancellationPolicy(ctx context.Context, input RemoveCancellationPolicyInput) (*CancellationPolicy, error)
+	SetTaxRate(ctx context.Context, input SetTaxRateInput) (*TaxRate, error)
+	CancelBooking(ctx context.Context, input CancelBookingInput) (CancelBookingResult, error)
+	RefundBooking(ctx context.Context, input RefundBookingInput) (RefundBookingResult, error)
+	RetryRefund(ctx context.Context, input RetryRefundInput) (RetryRefundResult, error)
+	CreateWebhookEndpoint(ctx context.Context, input CreateWebhookEndpointInput) (*WebhookEndpointSecret, error)
+	UpdateWebhookEndpoint(ctx context.Context, input UpdateWebhookEndpointInput) (*WebhookEndpoint, error)
+	RotateWebhookSecret(ctx context.Context, input WebhookEndpointInput) (*WebhookEndpointSecret, error)
+	DeleteWebhookEndpoint(ctx context.Context, input DeleteWebhookEndpointInput) (*WebhookEndpointDeleted, error)
+	PingWebhookEndpoint(ctx context.Context, input WebhookEndpointInput) (*WebhookDelivery, error)
+	ReplayEvents(ctx context.Context, input ReplayEventsInput) (*EventsReplayed, error)
+	ReplayEventsBetween(ctx context.Context, input ReplayEventsBetweenInput) (*EventsReplayed, error)
 	PlaceHold(ctx context.Context, input PlaceHoldInput) (PlaceHoldResult, error)
 	ExtendHold(ctx context.Context, input ExtendHoldInput) (ExtendHoldResult, error)
 	ReleaseHold(ctx context.Context, input ReleaseHoldInput) (ReleaseHoldResult, error)
@@ -74,6 +90,8 @@ type MutationResolver interface {
 	SetNights(ctx context.Context, input SetNightsInput) (*NightsSet, error)
 	SetHouseLimit(ctx context.Context, input SetHouseLimitInput) (*NightsSet, error)
 	ResolveReview(ctx context.Context, input ResolveReviewInput) (*Review, error)
+	CreatePresaleCodes(ctx context.Context, input CreatePresaleCodesInput) ([]PresaleCode, error)
+	ChangePresaleCode(ctx context.Context, input ChangePresaleCodeInput) (*PresaleCode, error)
 	ImportChart(ctx context.Context, input ImportChartInput) (ImportChartResult, error)
 	CreateEvent(ctx context.Context, input CreateEventInput) (*Event, error)
 	CreateShow(ctx context.Context, input CreateShowInput) (*Show, error)
@@ -94,6 +112,8 @@ type PaymentResolver interface {
 	Refunds(ctx context.Context, obj *Payment) ([]Refund, error)
 }
 type PropertyResolver interface {
+	CancellationPolicy(ctx context.Context, obj *Property, checkIn *civil.Date) (*CancellationPolicy, error)
+	TaxRate(ctx context.Context, obj *Property) (*TaxRate, error)
 	RoomTypes(ctx context.Context, obj *Property) ([]RoomType, error)
 	Calendar(ctx context.Context, obj *Property, from civil.Date, to civil.Date, roomTypes []string) (*Calendar, error)
 }
@@ -102,10 +122,17 @@ type QueryResolver interface {
 	Booking(ctx context.Context, id string) (*Booking, error)
 	Bookings(ctx context.Context, region *string, first int64, after *string) (*BookingConnection, error)
 	Audit(ctx context.Context, tenant *string) (*AuditReport, error)
+	CancellationPolicy(ctx context.Context, show *string, venue *string, property *string) (*CancellationPolicy, error)
+	FailedRefunds(ctx context.Context, region string, first int64, after *string) (*FailedRefundConnection, error)
+	Events(ctx context.Context, region string, first int64, after *string, since *time.Time) (*ChangeEventConnection, error)
+	WebhookEndpoints(ctx context.Context, first int64, after *string) (*WebhookEndpointConnection, error)
+	WebhookEndpoint(ctx context.Context, id string) (*WebhookEndpoint, error)
+	WebhookDeliveries(ctx context.Context, endpoint string, region string, state *WebhookDeliveryState, first int64, after *string) (*WebhookDeliveryConnection, error)
 	Hold(ctx context.Context, id string) (*Hold, error)
 	UnresolvedPayments(ctx context.Context, region string, first int64, after *string) (*UnresolvedPaymentConnection, error)
 	Repairs(ctx context.Context, day civil.Date, region string, first int64, after *string) (*RepairReport, error)
 	PaymentTimeline(ctx context.Context, hold *string, booking *string) (*PaymentTimeline, error)
+	PresaleCodes(ctx context.Context, show string, first int64, after *string) (*PresaleCodeConnection, error)
 	Shows(ctx context.Context, region *string, venue *string, from *time.Time, first int64, after *string) (*ShowConnection, error)
 	Show(ctx context.Context, id string) (*Show, error)
 	Chart(ctx context.Context, id string) (*Chart, error)
@@ -127,6 +154,7 @@ type RefusedLineResolver interface {
 }
 type RoomTypeResolver interface {
 	Property(ctx context.Context, obj *RoomType) (*Property, error)
+	CancellationPolicy(ctx context.Context, obj *RoomType, checkIn *civil.Date) (*CancellationPolicy, error)
 }
 type ShowResolver interface {
 	Event(ctx context.Context, obj *Show) (*Event, error)
@@ -135,6 +163,7 @@ type ShowResolver interface {
 	PriceLevels(ctx context.Context, obj *Show) ([]PriceLevel, error)
 	Pools(ctx context.Context, obj *Show) ([]Pool, error)
 	SeatMap(ctx context.Context, obj *Show) (*SeatMap, error)
+	CancellationPolicy(ctx context.Context, obj *Show) (*CancellationPolicy, error)
 }
 type UnitResolver interface {
 	Show(ctx context.Context, obj *Unit) (*Show, error)
@@ -144,6 +173,9 @@ type UnitResolver interface {
 	Pool(ctx context.Context, obj *Unit) (*Pool, error)
 	Property(ctx context.Context, obj *Unit) (*Property, error)
 	RoomType(ctx context.Context, obj *Unit) (*RoomType, error)
+}
+type VenueResolver interface {
+	TaxRate(ctx context.Context, obj *Venue) (*TaxRate, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -171,15 +203,22 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	inputUnmarshalers := func() *graphql.InputUnmarshalerIndex {
 		return graphql.NewInputUnmarshalerIndex(
 			graphql.NewInputUnmarshaler("BookingLinesInput", ec.unmarshalInputBookingLinesInput),
+			graphql.NewInputUnmarshaler("CancelBookingInput", ec.unmarshalInputCancelBookingInput),
+			graphql.NewInputUnmarshaler("CancellationFeeInput", ec.unmarshalInputCancellationFeeInput),
+			graphql.NewInputUnmarshaler("CancellationStepInput", ec.unmarshalInputCancellationStepInput),
+			graphql.NewInputUnmarshaler("ChangePresaleCodeInput", ec.unmarshalInputChangePresaleCodeInput),
 			graphql.NewInputUnmarshaler("CheckoutInput", ec.unmarshalInputCheckoutInput),
 			graphql.NewInputUnmarshaler("ContactInput", ec.unmarshalInputContactInput),
 			graphql.NewInputUnmarshaler("CreateChannelInput", ec.unmarshalInputCreateChannelInput),
 			graphql.NewInputUnmarshaler("CreateEventInput", ec.unmarshalInputCreateEventInput),
 			graphql.NewInputUnmarshaler("CreateKeyInput", ec.unmarshalInputCreateKeyInput),
+			graphql.NewInputUnmarshaler("CreatePresaleCodesInput", ec.unmarshalInputCreatePresaleCodesInput),
 			graphql.NewInputUnmarshaler("CreateRoomTypeInput", ec.unmarshalInputCreateRoomTypeInput),
 			graphql.NewInputUnmarshaler("CreateShowInput", ec.unmarshalInputCreateShowInput),
 			graphql.NewInputUnmarshaler("CreateSiteInput", ec.unmarshalInputCreateSiteInput),
 			graphql.NewInputUnmarshaler("CreateTenantInput", ec.unmarshalInputCreateTenantInput),
+			graphql.NewInputUnmarshaler("CreateWebhookEndpointInput", ec.unmarshalInputCreateWebhookEndpointInput),
+			graphql.NewInputUnmarshaler("DeleteWebhookEndpointInput", ec.unmarshalInputDeleteWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("ExtendHoldInput", ec.unmarshalInputExtendHoldInput),
 			graphql.NewInputUnmarshaler("HoldLineInput", ec.unmarshalInputHoldLineInput),
 			graphql.NewInputUnmarshaler("ImportChartInput", ec.unmarshalInputImportChartInput),
@@ -191,18 +230,27 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("PoolInput", ec.unmarshalInputPoolInput),
 			graphql.NewInputUnmarshaler("PoolQuantityInput", ec.unmarshalInputPoolQuantityInput),
 			graphql.NewInputUnmarshaler("PriceLevelInput", ec.unmarshalInputPriceLevelInput),
+			graphql.NewInputUnmarshaler("RefundBookingInput", ec.unmarshalInputRefundBookingInput),
 			graphql.NewInputUnmarshaler("ReleaseHoldInput", ec.unmarshalInputReleaseHoldInput),
+			graphql.NewInputUnmarshaler("RemoveCancellationPolicyInput", ec.unmarshalInputRemoveCancellationPolicyInput),
+			graphql.NewInputUnmarshaler("ReplayEventsBetweenInput", ec.unmarshalInputReplayEventsBetweenInput),
+			graphql.NewInputUnmarshaler("ReplayEventsInput", ec.unmarshalInputReplayEventsInput),
 			graphql.NewInputUnmarshaler("ResolveReviewInput", ec.unmarshalInputResolveReviewInput),
+			graphql.NewInputUnmarshaler("RetryRefundInput", ec.unmarshalInputRetryRefundInput),
 			graphql.NewInputUnmarshaler("RevokeKeyInput", ec.unmarshalInputRevokeKeyInput),
 			graphql.NewInputUnmarshaler("SeatsInput", ec.unmarshalInputSeatsInput),
+			graphql.NewInputUnmarshaler("SetCancellationPolicyInput", ec.unmarshalInputSetCancellationPolicyInput),
 			graphql.NewInputUnmarshaler("SetChannelSuspendedInput", ec.unmarshalInputSetChannelSuspendedInput),
 			graphql.NewInputUnmarshaler("SetHouseLimitInput", ec.unmarshalInputSetHouseLimitInput),
 			graphql.NewInputUnmarshaler("SetNightsInput", ec.unmarshalInputSetNightsInput),
 			graphql.NewInputUnmarshaler("SetPoolCapacityInput", ec.unmarshalInputSetPoolCapacityInput),
 			graphql.NewInputUnmarshaler("SetPriceInput", ec.unmarshalInputSetPriceInput),
 			graphql.NewInputUnmarshaler("SetShowStateInput", ec.unmarshalInputSetShowStateInput),
+			graphql.NewInputUnmarshaler("SetTaxRateInput", ec.unmarshalInputSetTaxRateInput),
 			graphql.NewInputUnmarshaler("SetTermsInput", ec.unmarshalInputSetTermsInput),
 			graphql.NewInputUnmarshaler("StayInput", ec.unmarshalInputStayInput),
+			graphql.NewInputUnmarshaler("UpdateWebhookEndpointInput", ec.unmarshalInputUpdateWebhookEndpointInput),
+			graphql.NewInputUnmarshaler("WebhookEndpointInput", ec.unmarshalInputWebhookEndpointInput),
 		)
 	}
 	first := true
@@ -318,13 +366,6 @@ extend type Mutation {
     "What to pay, and how."
     input: CheckoutInput!
   ): CheckoutResult!
-  """
-  Cancels lines of a booking, gives their units back and refunds them in full.
-  """
-  cancelBooking(
-    "Which lines of which booking."
-    input: BookingLinesInput!
-  ): CancelBookingResult!
   """
   Marks lines of a booking whose guests did not arrive.
   """
@@ -733,11 +774,6 @@ input BookingLinesInput {
 }
 
 """
-The booking after the cancellation, or why it was refused.
-"""
-union CancelBookingResult = Booking | BookingRefused
-
-"""
 The booking with its marks, or why it was refused.
 """
 union MarkNoShowResult = Booking | BookingRefused
@@ -790,6 +826,696 @@ type AuditCheck {
   The ids of some of the offenders.
   """
   examples: [String!]!
+}
+`, BuiltIn: false},
+	{Name: "../schema/cancellation.graphqls", Input: `extend type Query {
+  """
+  The cancellation policy in force for a show, a venue or a hotel, or with none of them the tenant's
+  own.
+  """
+  cancellationPolicy(
+    "The show."
+    show: ID
+    "The venue."
+    venue: ID
+    "The hotel."
+    property: ID
+  ): CancellationPolicy!
+  """
+  Refunds that the payment provider has failed as often as they are tried, the longest waiting first:
+  work for a person. For admin keys.
+  """
+  failedRefunds(
+    "Which region, such as \"eu\"."
+    region: String!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): FailedRefundConnection!
+}
+
+extend type Mutation {
+  """
+  Writes the cancellation policy of a show, a venue or a hotel, or with none of them the tenant's own,
+  as a whole. A show's goes before its venue's, and both before the tenant's. Bookings keep what they
+  were sold with.
+  """
+  setCancellationPolicy(
+    "What the policy is for, and what it says."
+    input: SetCancellationPolicyInput!
+  ): CancellationPolicy!
+  """
+  Takes away the policy of a show, a venue or a hotel, or the tenant's own, and answers with the one that
+  then holds.
+  """
+  removeCancellationPolicy(
+    "Whose policy."
+    input: RemoveCancellationPolicyInput!
+  ): CancellationPolicy!
+  """
+  Says how much tax the prices of a hotel or a venue include. It is reckoned for each line of a booking
+  at its sale, rounded half up, and stays as it was then.
+  """
+  setTaxRate(
+    "Where, and how much."
+    input: SetTaxRateInput!
+  ): TaxRate!
+  """
+  Cancels lines of a booking: gives their units back, keeps the fee of the policy that the booking was
+  sold under, and refunds the rest. A dry run says what it would do, by the same arithmetic.
+
+  Guests and partners cancel bookings of their own until the start; admins cancel any, at any time.
+  """
+  cancelBooking(
+    "Which lines of which booking, and what is expected of it."
+    input: CancelBookingInput!
+  ): CancelBookingResult!
+  """
+  Gives an amount of a booking's payment back; its lines stand. Two request keys are two refunds, even
+  of equal amounts. For admin keys.
+  """
+  refundBooking(
+    "How much, and why."
+    input: RefundBookingInput!
+  ): RefundBookingResult!
+  """
+  Tries a refund again that has failed for good, as a new one of the same amount. For admin keys.
+  """
+  retryRefund(
+    "Which refund."
+    input: RetryRefundInput!
+  ): RetryRefundResult!
+}
+
+extend type Show {
+  """
+  What a cancellation costs.
+  """
+  cancellationPolicy: CancellationPolicy!
+}
+
+extend type RoomType {
+  """
+  What a cancellation costs.
+  """
+  cancellationPolicy(
+    "The day of arrival, to learn the instants of the steps."
+    checkIn: Date
+  ): CancellationPolicy!
+}
+
+extend type Property {
+  """
+  What a cancellation costs.
+  """
+  cancellationPolicy(
+    "The day of arrival, to learn the instants of the steps."
+    checkIn: Date
+  ): CancellationPolicy!
+  """
+  The tax that prices include.
+  """
+  taxRate: TaxRate!
+}
+
+extend type Venue {
+  """
+  The tax that prices include.
+  """
+  taxRate: TaxRate!
+}
+
+extend type Booking {
+  """
+  The policies that it was sold under: one for each show, and for each hotel and day of arrival.
+  Nothing that is changed later changes them. Empty for a booking older than policies, which only an
+  admin cancels.
+  """
+  cancellationPolicies: [BookingCancellationPolicy!]!
+  """
+  The tax within the total.
+  """
+  tax: Money!
+  """
+  What cancellations of it cost so far.
+  """
+  feesKept: Money!
+  """
+  What was given back, or is being given back.
+  """
+  refundedTotal: Money!
+  """
+  What was cancelled of it, for how much and why, the earliest first.
+  """
+  cancellations: [Cancellation!]!
+}
+
+extend type BookingLine {
+  """
+  The tax within the price.
+  """
+  tax: Money!
+  """
+  The rate of that tax at the sale.
+  """
+  taxRate: TaxRate!
+  """
+  What its cancellation cost: nothing while it stands.
+  """
+  fee: Money!
+  """
+  The tax within that fee.
+  """
+  feeTax: Money!
+}
+
+"""
+A tax that prices include.
+"""
+type TaxRate {
+  """
+  Hundredths of a percent: 2100 is 21 %.
+  """
+  basisPoints: Int!
+}
+
+"""
+What a cancellation costs, from long before the start until after it. The start of a show is its own,
+that of a stay is the check-in time on the day of arrival.
+"""
+type CancellationPolicy {
+  """
+  What buyers are told, such as "Flexible".
+  """
+  name: String!
+  """
+  From when guests of a hotel are expected, by its clock, such as "15:00".
+  """
+  checkInTime: String!
+  """
+  The steps in the order of time. Each holds until its time, then the next.
+  """
+  steps: [CancellationStep!]!
+  """
+  The fee after the last step.
+  """
+  finalFee: CancellationFee!
+  """
+  The instant from which only the seller cancels; null where the start is not known.
+  """
+  closesAt: DateTime
+}
+
+"""
+What a cancellation costs until some time before the start.
+"""
+type CancellationStep {
+  """
+  How many minutes before the start, whatever the clocks do; null where days are counted.
+  """
+  minutesBefore: Int
+  """
+  How many calendar days before the day of the start; null where minutes are counted.
+  """
+  daysBefore: Int
+  """
+  At what time of that day, by the clock of the hotel or venue; null means the time of the start.
+  """
+  localTime: String
+  """
+  The instant that this is; null where the start is not known.
+  """
+  until: DateTime
+  """
+  The fee before it.
+  """
+  fee: CancellationFee!
+}
+
+"""
+A part of a price that is kept. It is never more than the price.
+"""
+type CancellationFee {
+  """
+  How it is reckoned.
+  """
+  kind: CancellationFeeKind!
+  """
+  Hundredths of a percent of the price; null for an amount.
+  """
+  basisPoints: Int
+  """
+  The amount; null for a part of the price.
+  """
+  amount: Money
+}
+
+"""
+How a fee is reckoned.
+"""
+enum CancellationFeeKind {
+  "A part of the price."
+  PERCENT
+  "An amount for each seat, each place of a pool, and each room and night."
+  PER_UNIT
+  "An amount for all that one booking has of a show, or of a hotel and a day of arrival, shared over its lines by their prices."
+  PER_BOOKING
+}
+
+"""
+The policy that lines of a booking were sold under, with its instants.
+"""
+type BookingCancellationPolicy {
+  """
+  The policy's name.
+  """
+  name: String!
+  """
+  The numbers of the lines that it is for.
+  """
+  lines: [Int!]!
+  """
+  When the show begins, or when the guests are expected.
+  """
+  startsAt: DateTime!
+  """
+  The time zone in which days were counted.
+  """
+  timeZone: String!
+  """
+  The steps in the order of time.
+  """
+  steps: [CancellationDeadline!]!
+  """
+  The fee after the last step.
+  """
+  finalFee: CancellationFee!
+  """
+  The instant from which only the seller cancels.
+  """
+  closesAt: DateTime!
+}
+
+"""
+What a cancellation costs until an instant.
+"""
+type CancellationDeadline {
+  """
+  The instant. At it, the next step holds.
+  """
+  until: DateTime!
+  """
+  The fee before it.
+  """
+  fee: CancellationFee!
+}
+
+"""
+A cancellation policy to be written.
+"""
+input SetCancellationPolicyInput {
+  """
+  The show that it is for.
+  """
+  show: ID
+  """
+  The venue that it is for.
+  """
+  venue: ID
+  """
+  The hotel that it is for.
+  """
+  property: ID
+  """
+  What buyers are told, 1 to 100 characters.
+  """
+  name: String!
+  """
+  From when guests of a hotel are expected, by its clock.
+  """
+  checkInTime: String! = "15:00"
+  """
+  At most 10 steps in the order of time, all counted in the same way.
+  """
+  steps: [CancellationStepInput!]! = []
+  """
+  The fee after the last step; by default the whole price.
+  """
+  finalFee: CancellationFeeInput! = {basisPoints: 10000}
+}
+
+"""
+A step of a cancellation policy: either minutesBefore or daysBefore.
+"""
+input CancellationStepInput {
+  """
+  Minutes before the start, 0 to 1051200.
+  """
+  minutesBefore: Int
+  """
+  Calendar days before the day of the start, 0 to 730.
+  """
+  daysBefore: Int
+  """
+  With daysBefore: at what time of that day, such as "18:00"; without it, at the time of the start.
+  """
+  localTime: String
+  """
+  The fee before that.
+  """
+  fee: CancellationFeeInput!
+}
+
+"""
+A fee: one of its three forms. Amounts are in the currency of the hotel, venue or show, so the
+tenant's own policy has none.
+"""
+input CancellationFeeInput {
+  """
+  Hundredths of a percent of the price, 0 to 10000.
+  """
+  basisPoints: Int
+  """
+  An amount for each seat, each place of a pool, and each room and night.
+  """
+  perUnit: MoneyInput
+  """
+  An amount for all that one booking has of a show, or of a hotel and a day of arrival.
+  """
+  perBooking: MoneyInput
+}
+
+"""
+Whose policy is to be taken away; with none of them the tenant's own.
+"""
+input RemoveCancellationPolicyInput {
+  """
+  The show.
+  """
+  show: ID
+  """
+  The venue.
+  """
+  venue: ID
+  """
+  The hotel.
+  """
+  property: ID
+}
+
+"""
+How much tax prices include: of a venue or of a hotel.
+"""
+input SetTaxRateInput {
+  """
+  The venue.
+  """
+  venue: ID
+  """
+  The hotel.
+  """
+  property: ID
+  """
+  Hundredths of a percent, 0 to 10000: 2100 is 21 %.
+  """
+  basisPoints: Int!
+}
+
+"""
+Lines of a booking to be cancelled.
+"""
+input CancelBookingInput {
+  """
+  The request's own key, 1 to 255 characters. A dry run does not use it up.
+  """
+  requestKey: String!
+  """
+  The booking.
+  """
+  booking: ID!
+  """
+  The numbers of the lines; none means all that still stand.
+  """
+  lines: [Int!]! = []
+  """
+  Only say what would be done.
+  """
+  dryRun: Boolean! = false
+  """
+  The fee that was shown; if it is another one now, nothing is done.
+  """
+  expectedFee: MoneyInput
+  """
+  The refund that was shown; if it is another one now, nothing is done.
+  """
+  expectedRefund: MoneyInput
+  """
+  Give everything back. For admin keys, with a reason.
+  """
+  waiveFee: Boolean! = false
+  """
+  Why, up to 200 characters; it is recorded, and shown with the booking.
+  """
+  reason: String
+}
+
+"""
+The cancellation, or why it was refused.
+"""
+union CancelBookingResult = Cancellation | CancellationRefused
+
+"""
+What a cancellation did, or in a dry run would do.
+"""
+type Cancellation {
+  """
+  The booking afterwards; in a dry run as it is.
+  """
+  booking: Booking!
+  """
+  Whether nothing was done.
+  """
+  dryRun: Boolean!
+  """
+  The instant that chose the fee.
+  """
+  at: DateTime!
+  """
+  The lines.
+  """
+  lines: [CancelledLine!]!
+  """
+  What is kept.
+  """
+  fee: Money!
+  """
+  The tax within the fee.
+  """
+  feeTax: Money!
+  """
+  The money that goes back.
+  """
+  refund: Money!
+  """
+  The tax within what the lines are due.
+  """
+  refundTax: Money!
+  """
+  What the lines are due and was given back before, outside a cancellation. Their prices are fee +
+  refund + alreadyRefunded.
+  """
+  alreadyRefunded: Money!
+  """
+  The fee that was waived.
+  """
+  waivedFee: Money!
+  """
+  Why it was cancelled; null when nobody said.
+  """
+  reason: String
+}
+
+"""
+One line of a cancellation. Its price is fee + refund, its tax feeTax + refundTax.
+"""
+type CancelledLine {
+  """
+  Its number in the booking.
+  """
+  ordinal: Int!
+  """
+  What it cost.
+  """
+  price: Money!
+  """
+  What is kept of that.
+  """
+  fee: Money!
+  """
+  What is due back.
+  """
+  refund: Money!
+  """
+  The tax within the price.
+  """
+  tax: Money!
+  """
+  The tax within the fee.
+  """
+  feeTax: Money!
+  """
+  The tax within the refund.
+  """
+  refundTax: Money!
+}
+
+"""
+A cancellation that was refused. Nothing was changed.
+"""
+type CancellationRefused implements Refusal {
+  """
+  The rule that spoke.
+  """
+  code: RefusalCode!
+  """
+  A sentence for people, in English.
+  """
+  message: String!
+  """
+  What it would do now, when that is not what was expected (FEE_CHANGED).
+  """
+  now: Cancellation
+  """
+  How many milliseconds to wait before trying again; null when waiting does not help.
+  """
+  retryAfterMs: Int
+}
+
+"""
+An amount to be given back.
+"""
+input RefundBookingInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The booking.
+  """
+  booking: ID!
+  """
+  How much, in the booking's currency.
+  """
+  amount: MoneyInput!
+  """
+  Why, 1 to 200 characters; it is recorded.
+  """
+  reason: String!
+}
+
+"""
+A refund to be tried again.
+"""
+input RetryRefundInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The refund that has failed for good.
+  """
+  refund: ID!
+}
+
+"""
+The refund, or why it was refused.
+"""
+union RefundBookingResult = Refund | RefundRefused
+
+"""
+The new refund, or why it was refused.
+"""
+union RetryRefundResult = Refund | RefundRefused
+
+"""
+A refund that was refused. Nothing was changed.
+"""
+type RefundRefused implements Refusal {
+  """
+  The rule that spoke.
+  """
+  code: RefusalCode!
+  """
+  A sentence for people, in English.
+  """
+  message: String!
+  """
+  What is left of what was paid, when more was asked for (REFUND_TOO_HIGH).
+  """
+  rest: Money
+  """
+  How many milliseconds to wait before trying again; null when waiting does not help.
+  """
+  retryAfterMs: Int
+}
+
+"""
+A refund that has failed for good.
+"""
+type FailedRefund {
+  """
+  The last try.
+  """
+  refund: Refund!
+  """
+  The payment that it is of.
+  """
+  paymentId: ID!
+  """
+  The hold that was paid for.
+  """
+  holdId: ID!
+  """
+  The booking; null when the money bought none.
+  """
+  bookingId: ID
+  """
+  Since when it waits for somebody.
+  """
+  failedAt: DateTime!
+}
+
+"""
+A page of refunds that have failed for good.
+"""
+type FailedRefundConnection {
+  """
+  The refunds with their cursors.
+  """
+  edges: [FailedRefundEdge!]!
+  """
+  The refunds alone.
+  """
+  nodes: [FailedRefund!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A refund in a page.
+"""
+type FailedRefundEdge {
+  """
+  Where the refund stands in the list.
+  """
+  cursor: String!
+  """
+  The refund.
+  """
+  node: FailedRefund!
 }
 `, BuiltIn: false},
 	{Name: "../schema/common.graphqls", Input: `"""
@@ -881,7 +1607,7 @@ interface Refusal {
 }
 
 """
-The rules that refuse a hold, an extension, a release, a checkout or a change of a booking. Codes are
+The rules that refuse a hold, an extension, a release, a checkout, a change of a booking or a refund. Codes are
 added, never renamed.
 """
 enum RefusalCode {
@@ -941,6 +1667,18 @@ enum RefusalCode {
   REQUEST_KEY_REUSED
   "The line of the booking was cancelled or marked before."
   NOT_BOOKED
+  "The presale code is not one of this show, or not good at this time."
+  PRESALE_CODE_INVALID
+  "Every use of the presale code is taken."
+  PRESALE_CODE_USED_UP
+  "The show has begun, the guests were due or did not come: only the seller cancels it now."
+  CANCELLATION_CLOSED
+  "The cancellation would cost or give back something else than was expected."
+  FEE_CHANGED
+  "Less than that is left of what was paid."
+  REFUND_TOO_HIGH
+  "The refund is under way, paid, or was tried again already."
+  REFUND_NOT_FAILED
   "Too many want the same units at this moment; try again after retryAfterMs."
   BUSY
 }
@@ -951,8 +1689,8 @@ another tenant and an id that never existed are answered alike.
 """
 type Query {
   """
-  Anything by its id: a tenant, property, venue, channel, key, event, show, chart, room type, hold or
-  booking.
+  Anything by its id: a tenant, property, venue, channel, key, event, show, chart, room type, hold,
+  booking, change event or webhook endpoint.
   """
   node(
     "The public id."
@@ -967,6 +1705,564 @@ remembered for at least 24 hours. Mutations without one say how things shall be,
 twice changes nothing.
 """
 type Mutation
+`, BuiltIn: false},
+	{Name: "../schema/events.graphqls", Input: `extend type Query {
+  """
+  What happened to bookings and refunds in one region, in order: to a partner key the sales of its
+  channel, to an admin key all. To follow it, go on from the last endCursor, also when the page was
+  empty or the last one. Events appear when they are 20 seconds old, because only then nothing can
+  still appear before them: a reader misses nothing. For speed, register a webhook endpoint.
+  """
+  events(
+    "Which region, such as \"eu\"."
+    region: String!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+    "Where to begin without a cursor: events at or after this moment; by default all."
+    since: DateTime
+  ): ChangeEventConnection!
+  """
+  The webhook endpoints that the key manages, by id: for a partner key those of its channel, for an
+  admin key the tenant's.
+  """
+  webhookEndpoints(
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): WebhookEndpointConnection!
+  """
+  One webhook endpoint.
+  """
+  webhookEndpoint(
+    "The endpoint's id."
+    id: ID!
+  ): WebhookEndpoint
+  """
+  What was sent to a webhook endpoint from one region, or waits to be, from the newest. Deliveries that
+  have ended can be read for 30 days.
+  """
+  webhookDeliveries(
+    "Whose deliveries."
+    endpoint: ID!
+    "Which region, such as \"eu\"."
+    region: String!
+    "Only those in this state; by default all."
+    state: WebhookDeliveryState
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): WebhookDeliveryConnection!
+}
+
+extend type Mutation {
+  """
+  Registers an address that is told of what happens from now on, as Standard Webhooks. The secret that
+  verifies the messages is shown in this answer and never again.
+  """
+  createWebhookEndpoint(
+    "The endpoint to be."
+    input: CreateWebhookEndpointInput!
+  ): WebhookEndpointSecret!
+  """
+  Says how a webhook endpoint shall be; what is left out stays as it is. What happens while it is
+  disabled it is not told of later, but by a replay.
+  """
+  updateWebhookEndpoint(
+    "The endpoint and what it shall be."
+    input: UpdateWebhookEndpointInput!
+  ): WebhookEndpoint!
+  """
+  Gives a webhook endpoint a new secret, which is shown in this answer and never again. For 24 hours
+  messages carry a signature by each of the two secrets; an even earlier secret ends at once.
+  """
+  rotateWebhookSecret(
+    "The endpoint."
+    input: WebhookEndpointInput!
+  ): WebhookEndpointSecret!
+  """
+  Ends a webhook endpoint for good. What waits for it is not sent.
+  """
+  deleteWebhookEndpoint(
+    "The endpoint to be ended."
+    input: DeleteWebhookEndpointInput!
+  ): WebhookEndpointDeleted!
+  """
+  Sends a test to one webhook endpoint, on the way that everything takes. The delivery tells how it
+  went.
+  """
+  pingWebhookEndpoint(
+    "The endpoint to be tested."
+    input: WebhookEndpointInput!
+  ): WebhookDelivery!
+  """
+  Sends events to a webhook endpoint again, or for the first time, whether it subscribes to their types
+  or not. Each is sent under its own id, and is tried for three days anew.
+  """
+  replayEvents(
+    "Which events for which endpoint."
+    input: ReplayEventsInput!
+  ): EventsReplayed!
+  """
+  Sends a webhook endpoint again what it subscribes to and what happened between two moments.
+  """
+  replayEventsBetween(
+    "Which time for which endpoint."
+    input: ReplayEventsBetweenInput!
+  ): EventsReplayed!
+}
+
+"""
+Something that happened to a booking or a refund. Event, without more, is a production on a stage.
+"""
+type ChangeEvent implements Node {
+  """
+  The public id. Webhooks carry it as webhook-id, the same in each try and in each replay.
+  """
+  id: ID!
+  """
+  What happened.
+  """
+  type: ChangeEventType!
+  """
+  The public id of the booking or refund, or of the webhook endpoint that is tested.
+  """
+  subjectId: ID!
+  """
+  The subject's version after the change. Of two events about one subject the one with the higher
+  version is the later, in whichever order they arrive.
+  """
+  version: Int64!
+  """
+  Where it happened, such as "eu".
+  """
+  region: String!
+  """
+  The channel that made the sale; null for none.
+  """
+  channelId: ID
+  """
+  When it happened.
+  """
+  occurredAt: DateTime!
+}
+
+"""
+What may happen. In webhooks the types are written like "booking.no_show". Types are added, never
+renamed.
+"""
+enum ChangeEventType {
+  "A hold was paid for and became a booking."
+  BOOKING_CONFIRMED
+  "Lines of a booking were cancelled; their units are for sale again."
+  BOOKING_CANCELLED
+  "The guests of lines of a booking did not come."
+  BOOKING_NO_SHOW
+  "Money is to be given back."
+  REFUND_REQUESTED
+  "The payment provider gave the money back."
+  REFUND_SUCCEEDED
+  "The payment provider refused to give the money back; it is asked again, or a person is."
+  REFUND_FAILED
+  "Somebody tests the endpoint. Nothing happened."
+  ENDPOINT_PING
+}
+
+"""
+A page of events.
+"""
+type ChangeEventConnection {
+  """
+  The events with their cursors.
+  """
+  edges: [ChangeEventEdge!]!
+  """
+  The events alone.
+  """
+  nodes: [ChangeEvent!]!
+  """
+  Whether and where the list goes on. While there is nothing new, endCursor is the one that was given.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+An event in a page.
+"""
+type ChangeEventEdge {
+  """
+  Where the event stands in the list.
+  """
+  cursor: String!
+  """
+  The event.
+  """
+  node: ChangeEvent!
+}
+
+"""
+An address that is told of events.
+"""
+type WebhookEndpoint implements Node {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  Where the messages are posted.
+  """
+  url: String!
+  """
+  What it is, for people.
+  """
+  description: String
+  """
+  What it is told of; an empty list means everything.
+  """
+  types: [ChangeEventType!]!
+  """
+  The channel whose sales it is told of; null for those of all channels.
+  """
+  channelId: ID
+  """
+  Whether it is told of anything.
+  """
+  state: WebhookEndpointState!
+  """
+  Why it is disabled; null while it is not.
+  """
+  disabledReason: WebhookDisabledReason
+  """
+  Since when it is disabled; null while it is not. What happened since can be replayed.
+  """
+  disabledAt: DateTime
+  """
+  Until when messages carry a signature by the secret before the last rotation, too; null when they do
+  not.
+  """
+  rotatedUntil: DateTime
+  """
+  Grows by one with each change and each test.
+  """
+  version: Int64!
+  """
+  When it was registered. It is not told of what happened before.
+  """
+  createdAt: DateTime!
+}
+
+"""
+Whether a webhook endpoint is told of anything.
+"""
+enum WebhookEndpointState {
+  "It is told of what it subscribes to."
+  ENABLED
+  "It is told of nothing."
+  DISABLED
+}
+
+"""
+Why a webhook endpoint is disabled.
+"""
+enum WebhookDisabledReason {
+  "Somebody disabled it."
+  REQUESTED
+  "It answered 410 Gone."
+  GONE
+}
+
+"""
+A page of webhook endpoints.
+"""
+type WebhookEndpointConnection {
+  """
+  The endpoints with their cursors.
+  """
+  edges: [WebhookEndpointEdge!]!
+  """
+  The endpoints alone.
+  """
+  nodes: [WebhookEndpoint!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A webhook endpoint in a page.
+"""
+type WebhookEndpointEdge {
+  """
+  Where the endpoint stands in the list.
+  """
+  cursor: String!
+  """
+  The endpoint.
+  """
+  node: WebhookEndpoint!
+}
+
+"""
+A webhook endpoint with a secret that was made for it.
+"""
+type WebhookEndpointSecret {
+  """
+  The endpoint.
+  """
+  endpoint: WebhookEndpoint!
+  """
+  The secret that verifies its messages, such as "whsec_…". Null when this answers a repeated request:
+  it is shown only once.
+  """
+  secret: String
+}
+
+"""
+A webhook endpoint that was ended.
+"""
+type WebhookEndpointDeleted {
+  """
+  The id that it had.
+  """
+  endpointId: ID!
+}
+
+"""
+One event for one webhook endpoint.
+"""
+type WebhookDelivery {
+  """
+  The public id. Receivers never see it: they know a delivery by its event.
+  """
+  id: ID!
+  """
+  The endpoint.
+  """
+  endpointId: ID!
+  """
+  The event.
+  """
+  event: ChangeEvent!
+  """
+  Where it stands.
+  """
+  state: WebhookDeliveryState!
+  """
+  How often it was tried since it was opened.
+  """
+  attempts: Int64!
+  """
+  When it was made, or replayed last. It is tried for three days from then.
+  """
+  openedAt: DateTime!
+  """
+  When it is tried next; null once it has ended.
+  """
+  nextAttemptAt: DateTime
+  """
+  When it was tried last; null before.
+  """
+  lastAttemptAt: DateTime
+  """
+  The HTTP status that the receiver gave last; null for none.
+  """
+  lastStatus: Int
+  """
+  Why the last try failed; null when it did not.
+  """
+  lastError: String
+  """
+  When it ended; null before.
+  """
+  settledAt: DateTime
+}
+
+"""
+Where a delivery stands.
+"""
+enum WebhookDeliveryState {
+  "It waits for its next try, or is under way."
+  PENDING
+  "The receiver answered with a status of 200 to 299."
+  DELIVERED
+  "It was tried for three days in vain, or the endpoint takes no more. It can be replayed."
+  FAILED
+}
+
+"""
+A page of deliveries.
+"""
+type WebhookDeliveryConnection {
+  """
+  The deliveries with their cursors.
+  """
+  edges: [WebhookDeliveryEdge!]!
+  """
+  The deliveries alone.
+  """
+  nodes: [WebhookDelivery!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A delivery in a page.
+"""
+type WebhookDeliveryEdge {
+  """
+  Where the delivery stands in the list.
+  """
+  cursor: String!
+  """
+  The delivery.
+  """
+  node: WebhookDelivery!
+}
+
+"""
+What a replay opened again.
+"""
+type EventsReplayed {
+  """
+  The endpoint that they are sent to.
+  """
+  endpoint: WebhookEndpoint!
+  """
+  How many events are sent.
+  """
+  events: Int!
+  """
+  Where the next replay of the same time begins; null when all of it was opened.
+  """
+  continueFrom: DateTime
+}
+
+"""
+A webhook endpoint to be.
+"""
+input CreateWebhookEndpointInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  Where the messages are posted: an https URL of up to 2000 characters, at a public address.
+  """
+  url: String!
+  """
+  What it is, for people, up to 200 characters.
+  """
+  description: String
+  """
+  What it is told of; without any it is told of everything, also of types that are added later.
+  """
+  types: [ChangeEventType!]
+  """
+  The channel whose sales it is told of. A partner key's is always its own; an admin key leaves it out
+  for all channels.
+  """
+  channel: ID
+}
+
+"""
+What a webhook endpoint shall be. What is left out stays as it is.
+"""
+input UpdateWebhookEndpointInput {
+  """
+  The endpoint.
+  """
+  endpoint: ID!
+  """
+  Where the messages are posted from now on.
+  """
+  url: String
+  """
+  What it is, for people, up to 200 characters.
+  """
+  description: String
+  """
+  What it is told of from now on; an empty list means everything.
+  """
+  types: [ChangeEventType!]
+  """
+  Whether it is told of anything.
+  """
+  enabled: Boolean
+}
+
+"""
+A webhook endpoint to do something with.
+"""
+input WebhookEndpointInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The endpoint.
+  """
+  endpoint: ID!
+}
+
+"""
+A webhook endpoint to be ended.
+"""
+input DeleteWebhookEndpointInput {
+  """
+  The endpoint.
+  """
+  endpoint: ID!
+}
+
+"""
+Which events are sent to which webhook endpoint.
+"""
+input ReplayEventsInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The endpoint. It has to be enabled.
+  """
+  endpoint: ID!
+  """
+  The events, 1 to 100 of one region.
+  """
+  events: [ID!]!
+}
+
+"""
+Which time is sent to which webhook endpoint: at most 1000 events of at most 31 days.
+"""
+input ReplayEventsBetweenInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The endpoint. It has to be enabled.
+  """
+  endpoint: ID!
+  """
+  Which region, such as "eu".
+  """
+  region: String!
+  """
+  Events at or after this moment.
+  """
+  from: DateTime!
+  """
+  Events before this moment.
+  """
+  to: DateTime!
+}
 `, BuiltIn: false},
 	{Name: "../schema/holds.graphqls", Input: `extend type Query {
   """
@@ -1169,6 +2465,11 @@ input PlaceHoldInput {
   The total that the buyer was shown; another one is refused. Null accepts the present price.
   """
   expectedTotal: MoneyInput
+  """
+  A presale code, which lets the buyer in before the sale opens and takes one of the code's uses. The
+  hold's seats and pools must be of one show.
+  """
+  presaleCode: String
 }
 
 """
@@ -2070,6 +3371,165 @@ enum PaymentStepKind {
   PAYMENT_OPEN
   "The refund is still open; its time is that of its request."
   REFUND_OPEN
+}
+`, BuiltIn: false},
+	{Name: "../schema/presale.graphqls", Input: `extend type Query {
+  """
+  The presale codes of a show in alphabetical order, with their uses. For the tenant's admins.
+  """
+  presaleCodes(
+    "The show."
+    show: ID!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): PresaleCodeConnection!
+}
+
+extend type Mutation {
+  """
+  Adds presale codes to a show. Whoever has one may hold units of the show before its sale opens for
+  everybody. A code that the show has already is a conflict, and then none is added.
+  """
+  createPresaleCodes(
+    "The codes and what they are good for."
+    input: CreatePresaleCodesInput!
+  ): [PresaleCode!]!
+  """
+  Changes the uses or the window of a presale code. What is held or sold with it stays; to end a code,
+  set closesAt to a moment that has passed.
+  """
+  changePresaleCode(
+    "The code and what to set."
+    input: ChangePresaleCodeInput!
+  ): PresaleCode!
+}
+
+"""
+A code that opens a show's sale early, for as many holds as it has uses.
+"""
+type PresaleCode {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  The code, in capitals. Buyers may write it in any case and with spaces.
+  """
+  code: String!
+  """
+  The show that it is good for.
+  """
+  showId: ID!
+  """
+  How many holds it is good for.
+  """
+  uses: Int!
+  """
+  How many of them live holds have; a hold that ends without a sale gives its use back.
+  """
+  held: Int!
+  """
+  How many of them were sold. A sale keeps its use, also when it is cancelled.
+  """
+  used: Int!
+  """
+  From when it is good; null is from the beginning.
+  """
+  opensAt: DateTime
+  """
+  Until when it is good, for the hold, its extension and its checkout; null is until the sale ends.
+  """
+  closesAt: DateTime
+}
+
+"""
+A page of presale codes.
+"""
+type PresaleCodeConnection {
+  """
+  The codes with their cursors.
+  """
+  edges: [PresaleCodeEdge!]!
+  """
+  The codes alone.
+  """
+  nodes: [PresaleCode!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A presale code in a page.
+"""
+type PresaleCodeEdge {
+  """
+  Where the code stands in the list.
+  """
+  cursor: String!
+  """
+  The code.
+  """
+  node: PresaleCode!
+}
+
+"""
+Presale codes of one show with the same uses and window.
+"""
+input CreatePresaleCodesInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The show.
+  """
+  show: ID!
+  """
+  1 to 1000 codes of 4 to 64 letters A to Z, digits, - and _. Capitals and spaces make no difference.
+  """
+  codes: [String!]!
+  """
+  How many holds each code is good for, 0 to 1000000.
+  """
+  uses: Int!
+  """
+  From when they are good; null is at once.
+  """
+  opensAt: DateTime
+  """
+  Until when they are good; null is until the sale ends.
+  """
+  closesAt: DateTime
+}
+
+"""
+What to set of a presale code; null leaves a value as it is.
+"""
+input ChangePresaleCodeInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The id of the code.
+  """
+  presaleCode: ID!
+  """
+  0 to 1000000. Fewer than are held and used ends the code.
+  """
+  uses: Int
+  """
+  From when it is good.
+  """
+  opensAt: DateTime
+  """
+  Until when it is good.
+  """
+  closesAt: DateTime
 }
 `, BuiltIn: false},
 	{Name: "../schema/shows.graphqls", Input: `extend type Query {
@@ -3373,7 +4833,7 @@ type Key implements Node {
   """
   revokedAt: DateTime
   """
-  When it was last used, about a minute exact; null when it never was.
+  When it was last used, about an hour exact; null when it never was.
   """
   lastUsedAt: DateTime
 }
@@ -3488,11 +4948,12 @@ input CreateTenantInput {
   """
   homeRegion: String!
   """
-  Who takes the money; by default "sandbox".
+  Who takes the money: "offline", "sandbox" or "stripe"; by default "sandbox".
   """
   paymentProvider: String
   """
-  The provider's account, 1 to 200 characters; by default the tenant's id.
+  The provider's account, 1 to 200 characters; by default the tenant's id. Stripe needs one of its own, such as
+  "acct_1A2b3C".
   """
   paymentAccount: String
 }
@@ -3688,6 +5149,11 @@ type Terms {
   """
   maxActiveHoldsPerInstrument: Int!
   """
+  How many seats and pool units of one show a guest may have, in live holds and standing bookings
+  together; null is no limit.
+  """
+  maxUnitsPerBuyer: Int
+  """
   Whether a hold needs an admission from the waiting room.
   """
   admissionRequired: Boolean!
@@ -3788,6 +5254,10 @@ input SetTermsInput {
   1 to 1000.
   """
   maxActiveHoldsPerInstrument: Int
+  """
+  1 to 1000.
+  """
+  maxUnitsPerBuyer: Int
 }
 `, BuiltIn: false},
 }
@@ -3887,8 +5357,38 @@ func (ec *executionContext) childFields_Booking(ctx context.Context, field graph
 		return ec.fieldContext_Booking_lines(ctx, field)
 	case "payments":
 		return ec.fieldContext_Booking_payments(ctx, field)
+	case "cancellationPolicies":
+		return ec.fieldContext_Booking_cancellationPolicies(ctx, field)
+	case "tax":
+		return ec.fieldContext_Booking_tax(ctx, field)
+	case "feesKept":
+		return ec.fieldContext_Booking_feesKept(ctx, field)
+	case "refundedTotal":
+		return ec.fieldContext_Booking_refundedTotal(ctx, field)
+	case "cancellations":
+		return ec.fieldContext_Booking_cancellations(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Booking", field.Name)
+}
+
+func (ec *executionContext) childFields_BookingCancellationPolicy(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_BookingCancellationPolicy_name(ctx, field)
+	case "lines":
+		return ec.fieldContext_BookingCancellationPolicy_lines(ctx, field)
+	case "startsAt":
+		return ec.fieldContext_BookingCancellationPolicy_startsAt(ctx, field)
+	case "timeZone":
+		return ec.fieldContext_BookingCancellationPolicy_timeZone(ctx, field)
+	case "steps":
+		return ec.fieldContext_BookingCancellationPolicy_steps(ctx, field)
+	case "finalFee":
+		return ec.fieldContext_BookingCancellationPolicy_finalFee(ctx, field)
+	case "closesAt":
+		return ec.fieldContext_BookingCancellationPolicy_closesAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BookingCancellationPolicy", field.Name)
 }
 
 func (ec *executionContext) childFields_BookingConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -3925,6 +5425,14 @@ func (ec *executionContext) childFields_BookingLine(ctx context.Context, field g
 		return ec.fieldContext_BookingLine_unit(ctx, field)
 	case "amount":
 		return ec.fieldContext_BookingLine_amount(ctx, field)
+	case "tax":
+		return ec.fieldContext_BookingLine_tax(ctx, field)
+	case "taxRate":
+		return ec.fieldContext_BookingLine_taxRate(ctx, field)
+	case "fee":
+		return ec.fieldContext_BookingLine_fee(ctx, field)
+	case "feeTax":
+		return ec.fieldContext_BookingLine_feeTax(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type BookingLine", field.Name)
 }
@@ -3967,6 +5475,108 @@ func (ec *executionContext) childFields_CalendarNight(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type CalendarNight", field.Name)
 }
 
+func (ec *executionContext) childFields_Cancellation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "booking":
+		return ec.fieldContext_Cancellation_booking(ctx, field)
+	case "dryRun":
+		return ec.fieldContext_Cancellation_dryRun(ctx, field)
+	case "at":
+		return ec.fieldContext_Cancellation_at(ctx, field)
+	case "lines":
+		return ec.fieldContext_Cancellation_lines(ctx, field)
+	case "fee":
+		return ec.fieldContext_Cancellation_fee(ctx, field)
+	case "feeTax":
+		return ec.fieldContext_Cancellation_feeTax(ctx, field)
+	case "refund":
+		return ec.fieldContext_Cancellation_refund(ctx, field)
+	case "refundTax":
+		return ec.fieldContext_Cancellation_refundTax(ctx, field)
+	case "alreadyRefunded":
+		return ec.fieldContext_Cancellation_alreadyRefunded(ctx, field)
+	case "waivedFee":
+		return ec.fieldContext_Cancellation_waivedFee(ctx, field)
+	case "reason":
+		return ec.fieldContext_Cancellation_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Cancellation", field.Name)
+}
+
+func (ec *executionContext) childFields_CancellationDeadline(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "until":
+		return ec.fieldContext_CancellationDeadline_until(ctx, field)
+	case "fee":
+		return ec.fieldContext_CancellationDeadline_fee(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancellationDeadline", field.Name)
+}
+
+func (ec *executionContext) childFields_CancellationFee(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_CancellationFee_kind(ctx, field)
+	case "basisPoints":
+		return ec.fieldContext_CancellationFee_basisPoints(ctx, field)
+	case "amount":
+		return ec.fieldContext_CancellationFee_amount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancellationFee", field.Name)
+}
+
+func (ec *executionContext) childFields_CancellationPolicy(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_CancellationPolicy_name(ctx, field)
+	case "checkInTime":
+		return ec.fieldContext_CancellationPolicy_checkInTime(ctx, field)
+	case "steps":
+		return ec.fieldContext_CancellationPolicy_steps(ctx, field)
+	case "finalFee":
+		return ec.fieldContext_CancellationPolicy_finalFee(ctx, field)
+	case "closesAt":
+		return ec.fieldContext_CancellationPolicy_closesAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancellationPolicy", field.Name)
+}
+
+func (ec *executionContext) childFields_CancellationStep(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "minutesBefore":
+		return ec.fieldContext_CancellationStep_minutesBefore(ctx, field)
+	case "daysBefore":
+		return ec.fieldContext_CancellationStep_daysBefore(ctx, field)
+	case "localTime":
+		return ec.fieldContext_CancellationStep_localTime(ctx, field)
+	case "until":
+		return ec.fieldContext_CancellationStep_until(ctx, field)
+	case "fee":
+		return ec.fieldContext_CancellationStep_fee(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancellationStep", field.Name)
+}
+
+func (ec *executionContext) childFields_CancelledLine(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ordinal":
+		return ec.fieldContext_CancelledLine_ordinal(ctx, field)
+	case "price":
+		return ec.fieldContext_CancelledLine_price(ctx, field)
+	case "fee":
+		return ec.fieldContext_CancelledLine_fee(ctx, field)
+	case "refund":
+		return ec.fieldContext_CancelledLine_refund(ctx, field)
+	case "tax":
+		return ec.fieldContext_CancelledLine_tax(ctx, field)
+	case "feeTax":
+		return ec.fieldContext_CancelledLine_feeTax(ctx, field)
+	case "refundTax":
+		return ec.fieldContext_CancelledLine_refundTax(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CancelledLine", field.Name)
+}
+
 func (ec *executionContext) childFields_Category(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "name":
@@ -3975,6 +5585,48 @@ func (ec *executionContext) childFields_Category(ctx context.Context, field grap
 		return ec.fieldContext_Category_color(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Category", field.Name)
+}
+
+func (ec *executionContext) childFields_ChangeEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ChangeEvent_id(ctx, field)
+	case "type":
+		return ec.fieldContext_ChangeEvent_type(ctx, field)
+	case "subjectId":
+		return ec.fieldContext_ChangeEvent_subjectId(ctx, field)
+	case "version":
+		return ec.fieldContext_ChangeEvent_version(ctx, field)
+	case "region":
+		return ec.fieldContext_ChangeEvent_region(ctx, field)
+	case "channelId":
+		return ec.fieldContext_ChangeEvent_channelId(ctx, field)
+	case "occurredAt":
+		return ec.fieldContext_ChangeEvent_occurredAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChangeEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_ChangeEventConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ChangeEventConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ChangeEventConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ChangeEventConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChangeEventConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ChangeEventEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ChangeEventEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ChangeEventEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChangeEventEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Channel(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4071,6 +5723,56 @@ func (ec *executionContext) childFields_Event(ctx context.Context, field graphql
 		return ec.fieldContext_Event_venue(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Event", field.Name)
+}
+
+func (ec *executionContext) childFields_EventsReplayed(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "endpoint":
+		return ec.fieldContext_EventsReplayed_endpoint(ctx, field)
+	case "events":
+		return ec.fieldContext_EventsReplayed_events(ctx, field)
+	case "continueFrom":
+		return ec.fieldContext_EventsReplayed_continueFrom(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type EventsReplayed", field.Name)
+}
+
+func (ec *executionContext) childFields_FailedRefund(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "refund":
+		return ec.fieldContext_FailedRefund_refund(ctx, field)
+	case "paymentId":
+		return ec.fieldContext_FailedRefund_paymentId(ctx, field)
+	case "holdId":
+		return ec.fieldContext_FailedRefund_holdId(ctx, field)
+	case "bookingId":
+		return ec.fieldContext_FailedRefund_bookingId(ctx, field)
+	case "failedAt":
+		return ec.fieldContext_FailedRefund_failedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FailedRefund", field.Name)
+}
+
+func (ec *executionContext) childFields_FailedRefundConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_FailedRefundConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_FailedRefundConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_FailedRefundConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FailedRefundConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_FailedRefundEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_FailedRefundEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_FailedRefundEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type FailedRefundEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_GuestSession(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4335,6 +6037,50 @@ func (ec *executionContext) childFields_PoolCapacitySet(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type PoolCapacitySet", field.Name)
 }
 
+func (ec *executionContext) childFields_PresaleCode(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_PresaleCode_id(ctx, field)
+	case "code":
+		return ec.fieldContext_PresaleCode_code(ctx, field)
+	case "showId":
+		return ec.fieldContext_PresaleCode_showId(ctx, field)
+	case "uses":
+		return ec.fieldContext_PresaleCode_uses(ctx, field)
+	case "held":
+		return ec.fieldContext_PresaleCode_held(ctx, field)
+	case "used":
+		return ec.fieldContext_PresaleCode_used(ctx, field)
+	case "opensAt":
+		return ec.fieldContext_PresaleCode_opensAt(ctx, field)
+	case "closesAt":
+		return ec.fieldContext_PresaleCode_closesAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PresaleCode", field.Name)
+}
+
+func (ec *executionContext) childFields_PresaleCodeConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PresaleCodeConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_PresaleCodeConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PresaleCodeConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PresaleCodeConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PresaleCodeEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_PresaleCodeEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_PresaleCodeEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PresaleCodeEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_PriceLevel(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -4365,6 +6111,10 @@ func (ec *executionContext) childFields_Property(ctx context.Context, field grap
 		return ec.fieldContext_Property_city(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Property_createdAt(ctx, field)
+	case "cancellationPolicy":
+		return ec.fieldContext_Property_cancellationPolicy(ctx, field)
+	case "taxRate":
+		return ec.fieldContext_Property_taxRate(ctx, field)
 	case "roomTypes":
 		return ec.fieldContext_Property_roomTypes(ctx, field)
 	case "calendar":
@@ -4527,6 +6277,8 @@ func (ec *executionContext) childFields_RoomType(ctx context.Context, field grap
 		return ec.fieldContext_RoomType_maxGuests(ctx, field)
 	case "property":
 		return ec.fieldContext_RoomType_property(ctx, field)
+	case "cancellationPolicy":
+		return ec.fieldContext_RoomType_cancellationPolicy(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RoomType", field.Name)
 }
@@ -4625,6 +6377,8 @@ func (ec *executionContext) childFields_Show(ctx context.Context, field graphql.
 		return ec.fieldContext_Show_pools(ctx, field)
 	case "seatMap":
 		return ec.fieldContext_Show_seatMap(ctx, field)
+	case "cancellationPolicy":
+		return ec.fieldContext_Show_cancellationPolicy(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Show", field.Name)
 }
@@ -4659,6 +6413,14 @@ func (ec *executionContext) childFields_Size(ctx context.Context, field graphql.
 		return ec.fieldContext_Size_height(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Size", field.Name)
+}
+
+func (ec *executionContext) childFields_TaxRate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "basisPoints":
+		return ec.fieldContext_TaxRate_basisPoints(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TaxRate", field.Name)
 }
 
 func (ec *executionContext) childFields_Tenant(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -4743,6 +6505,8 @@ func (ec *executionContext) childFields_Terms(ctx context.Context, field graphql
 		return ec.fieldContext_Terms_maxActiveHoldsPerBuyer(ctx, field)
 	case "maxActiveHoldsPerInstrument":
 		return ec.fieldContext_Terms_maxActiveHoldsPerInstrument(ctx, field)
+	case "maxUnitsPerBuyer":
+		return ec.fieldContext_Terms_maxUnitsPerBuyer(ctx, field)
 	case "admissionRequired":
 		return ec.fieldContext_Terms_admissionRequired(ctx, field)
 	case "orphanSeats":
@@ -4845,6 +6609,8 @@ func (ec *executionContext) childFields_Venue(ctx context.Context, field graphql
 		return ec.fieldContext_Venue_city(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Venue_createdAt(ctx, field)
+	case "taxRate":
+		return ec.fieldContext_Venue_taxRate(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Venue", field.Name)
 }
@@ -4889,6 +6655,124 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_sessionId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookDelivery(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_WebhookDelivery_id(ctx, field)
+	case "endpointId":
+		return ec.fieldContext_WebhookDelivery_endpointId(ctx, field)
+	case "event":
+		return ec.fieldContext_WebhookDelivery_event(ctx, field)
+	case "state":
+		return ec.fieldContext_WebhookDelivery_state(ctx, field)
+	case "attempts":
+		return ec.fieldContext_WebhookDelivery_attempts(ctx, field)
+	case "openedAt":
+		return ec.fieldContext_WebhookDelivery_openedAt(ctx, field)
+	case "nextAttemptAt":
+		return ec.fieldContext_WebhookDelivery_nextAttemptAt(ctx, field)
+	case "lastAttemptAt":
+		return ec.fieldContext_WebhookDelivery_lastAttemptAt(ctx, field)
+	case "lastStatus":
+		return ec.fieldContext_WebhookDelivery_lastStatus(ctx, field)
+	case "lastError":
+		return ec.fieldContext_WebhookDelivery_lastError(ctx, field)
+	case "settledAt":
+		return ec.fieldContext_WebhookDelivery_settledAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookDelivery", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookDeliveryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_WebhookDeliveryConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_WebhookDeliveryConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_WebhookDeliveryConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookDeliveryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookDeliveryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_WebhookDeliveryEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_WebhookDeliveryEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookDeliveryEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookEndpoint(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_WebhookEndpoint_id(ctx, field)
+	case "url":
+		return ec.fieldContext_WebhookEndpoint_url(ctx, field)
+	case "description":
+		return ec.fieldContext_WebhookEndpoint_description(ctx, field)
+	case "types":
+		return ec.fieldContext_WebhookEndpoint_types(ctx, field)
+	case "channelId":
+		return ec.fieldContext_WebhookEndpoint_channelId(ctx, field)
+	case "state":
+		return ec.fieldContext_WebhookEndpoint_state(ctx, field)
+	case "disabledReason":
+		return ec.fieldContext_WebhookEndpoint_disabledReason(ctx, field)
+	case "disabledAt":
+		return ec.fieldContext_WebhookEndpoint_disabledAt(ctx, field)
+	case "rotatedUntil":
+		return ec.fieldContext_WebhookEndpoint_rotatedUntil(ctx, field)
+	case "version":
+		return ec.fieldContext_WebhookEndpoint_version(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_WebhookEndpoint_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookEndpoint", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookEndpointConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_WebhookEndpointConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_WebhookEndpointConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_WebhookEndpointConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookEndpointConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookEndpointDeleted(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "endpointId":
+		return ec.fieldContext_WebhookEndpointDeleted_endpointId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookEndpointDeleted", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookEndpointEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_WebhookEndpointEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_WebhookEndpointEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookEndpointEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_WebhookEndpointSecret(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "endpoint":
+		return ec.fieldContext_WebhookEndpointSecret_endpoint(ctx, field)
+	case "secret":
+		return ec.fieldContext_WebhookEndpointSecret_secret(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WebhookEndpointSecret", field.Name)
 }
 
 func (ec *executionContext) childFields_Zone(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -5025,8 +6909,22 @@ func (ec *executionContext) field_Mutation_cancelBooking_args(ctx context.Contex
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (BookingLinesInput, error) {
-			return ec.unmarshalNBookingLinesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingLinesInput(ctx, v)
+		func(ctx context.Context, v any) (CancelBookingInput, error) {
+			return ec.unmarshalNCancelBookingInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelBookingInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_changePresaleCode_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (ChangePresaleCodeInput, error) {
+			return ec.unmarshalNChangePresaleCodeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangePresaleCodeInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -5083,6 +6981,20 @@ func (ec *executionContext) field_Mutation_createKey_args(ctx context.Context, r
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (CreateKeyInput, error) {
 			return ec.unmarshalNCreateKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateKeyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createPresaleCodes_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CreatePresaleCodesInput, error) {
+			return ec.unmarshalNCreatePresaleCodesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreatePresaleCodesInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -5161,6 +7073,34 @@ func (ec *executionContext) field_Mutation_createVenue_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createWebhookEndpoint_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CreateWebhookEndpointInput, error) {
+			return ec.unmarshalNCreateWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateWebhookEndpointInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_deleteWebhookEndpoint_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (DeleteWebhookEndpointInput, error) {
+			return ec.unmarshalNDeleteWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeleteWebhookEndpointInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_extendHold_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -5203,12 +7143,40 @@ func (ec *executionContext) field_Mutation_markNoShow_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_pingWebhookEndpoint_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (WebhookEndpointInput, error) {
+			return ec.unmarshalNWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_placeHold_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (PlaceHoldInput, error) {
 			return ec.unmarshalNPlaceHoldInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPlaceHoldInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_refundBooking_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (RefundBookingInput, error) {
+			return ec.unmarshalNRefundBookingInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefundBookingInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -5231,6 +7199,48 @@ func (ec *executionContext) field_Mutation_releaseHold_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_removeCancellationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (RemoveCancellationPolicyInput, error) {
+			return ec.unmarshalNRemoveCancellationPolicyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRemoveCancellationPolicyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_replayEventsBetween_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (ReplayEventsBetweenInput, error) {
+			return ec.unmarshalNReplayEventsBetweenInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReplayEventsBetweenInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_replayEvents_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (ReplayEventsInput, error) {
+			return ec.unmarshalNReplayEventsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReplayEventsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_resolveReview_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -5245,12 +7255,54 @@ func (ec *executionContext) field_Mutation_resolveReview_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_retryRefund_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (RetryRefundInput, error) {
+			return ec.unmarshalNRetryRefundInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRetryRefundInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_revokeKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (RevokeKeyInput, error) {
 			return ec.unmarshalNRevokeKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRevokeKeyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_rotateWebhookSecret_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (WebhookEndpointInput, error) {
+			return ec.unmarshalNWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setCancellationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetCancellationPolicyInput, error) {
+			return ec.unmarshalNSetCancellationPolicyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetCancellationPolicyInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -5343,6 +7395,20 @@ func (ec *executionContext) field_Mutation_setShowState_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_setTaxRate_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetTaxRateInput, error) {
+			return ec.unmarshalNSetTaxRateInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetTaxRateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_setTerms_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -5368,6 +7434,20 @@ func (ec *executionContext) field_Mutation_startGuestSession_args(ctx context.Co
 		return nil, err
 	}
 	args["region"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateWebhookEndpoint_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (UpdateWebhookEndpointInput, error) {
+			return ec.unmarshalNUpdateWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateWebhookEndpointInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
 	return args, nil
 }
 
@@ -5398,6 +7478,20 @@ func (ec *executionContext) field_Property_calendar_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["roomTypes"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Property_cancellationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "checkIn",
+		func(ctx context.Context, v any) (*civil.Date, error) {
+			return ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["checkIn"] = arg0
 	return args, nil
 }
 
@@ -5473,6 +7567,36 @@ func (ec *executionContext) field_Query_bookings_args(ctx context.Context, rawAr
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_cancellationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "show",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["show"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "venue",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["venue"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "property",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["property"] = arg2
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_channels_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -5506,6 +7630,74 @@ func (ec *executionContext) field_Query_chart_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_events_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "region",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["region"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "since",
+		func(ctx context.Context, v any) (*time.Time, error) {
+			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["since"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_failedRefunds_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "region",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["region"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
 	return args, nil
 }
 
@@ -5622,6 +7814,36 @@ func (ec *executionContext) field_Query_paymentTimeline_args(ctx context.Context
 		return nil, err
 	}
 	args["booking"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_presaleCodes_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "show",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["show"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
 	return args, nil
 }
 
@@ -5844,6 +8066,102 @@ func (ec *executionContext) field_Query_venues_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_webhookDeliveries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "endpoint",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["endpoint"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "region",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["region"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "state",
+		func(ctx context.Context, v any) (*WebhookDeliveryState, error) {
+			return ec.unmarshalOWebhookDeliveryState2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryState(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["state"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_webhookEndpoint_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_webhookEndpoints_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_RoomType_cancellationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "checkIn",
+		func(ctx context.Context, v any) (*civil.Date, error) {
+			return ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["checkIn"] = arg0
 	return args, nil
 }
 
@@ -6756,6 +9074,345 @@ func (ec *executionContext) fieldContext_Booking_payments(_ context.Context, fie
 	return fc, nil
 }
 
+func (ec *executionContext) _Booking_cancellationPolicies(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_cancellationPolicies(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CancellationPolicies, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []BookingCancellationPolicy) graphql.Marshaler {
+			return ec.marshalNBookingCancellationPolicy2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingCancellationPolicyᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_cancellationPolicies(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BookingCancellationPolicy(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Booking_tax(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_tax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_tax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Booking_feesKept(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_feesKept(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FeesKept, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_feesKept(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Booking_refundedTotal(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_refundedTotal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Booking().RefundedTotal(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Money) graphql.Marshaler {
+			return ec.marshalNMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_refundedTotal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Booking_cancellations(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_cancellations(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Booking().Cancellations(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []Cancellation) graphql.Marshaler {
+			return ec.marshalNCancellation2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_cancellations(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Cancellation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BookingCancellationPolicy_name(ctx context.Context, field graphql.CollectedField, obj *BookingCancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingCancellationPolicy_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingCancellationPolicy_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingCancellationPolicy", field, false, false, "String")
+}
+
+func (ec *executionContext) _BookingCancellationPolicy_lines(ctx context.Context, field graphql.CollectedField, obj *BookingCancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingCancellationPolicy_lines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lines, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []int64) graphql.Marshaler {
+			return ec.marshalNInt2ᚕint64ᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingCancellationPolicy_lines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingCancellationPolicy", field, false, false, "Int")
+}
+
+func (ec *executionContext) _BookingCancellationPolicy_startsAt(ctx context.Context, field graphql.CollectedField, obj *BookingCancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingCancellationPolicy_startsAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StartsAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingCancellationPolicy_startsAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingCancellationPolicy", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _BookingCancellationPolicy_timeZone(ctx context.Context, field graphql.CollectedField, obj *BookingCancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingCancellationPolicy_timeZone(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TimeZone, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingCancellationPolicy_timeZone(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingCancellationPolicy", field, false, false, "String")
+}
+
+func (ec *executionContext) _BookingCancellationPolicy_steps(ctx context.Context, field graphql.CollectedField, obj *BookingCancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingCancellationPolicy_steps(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Steps, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []CancellationDeadline) graphql.Marshaler {
+			return ec.marshalNCancellationDeadline2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationDeadlineᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingCancellationPolicy_steps(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BookingCancellationPolicy",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationDeadline(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BookingCancellationPolicy_finalFee(ctx context.Context, field graphql.CollectedField, obj *BookingCancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingCancellationPolicy_finalFee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FinalFee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CancellationFee) graphql.Marshaler {
+			return ec.marshalNCancellationFee2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFee(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingCancellationPolicy_finalFee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BookingCancellationPolicy",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationFee(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BookingCancellationPolicy_closesAt(ctx context.Context, field graphql.CollectedField, obj *BookingCancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingCancellationPolicy_closesAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClosesAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingCancellationPolicy_closesAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingCancellationPolicy", field, false, false, "DateTime")
+}
+
 func (ec *executionContext) _BookingConnection_edges(ctx context.Context, field graphql.CollectedField, obj *BookingConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -7028,6 +9685,134 @@ func (ec *executionContext) _BookingLine_amount(ctx context.Context, field graph
 	)
 }
 func (ec *executionContext) fieldContext_BookingLine_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BookingLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BookingLine_tax(ctx context.Context, field graphql.CollectedField, obj *BookingLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingLine_tax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingLine_tax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BookingLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BookingLine_taxRate(ctx context.Context, field graphql.CollectedField, obj *BookingLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingLine_taxRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TaxRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v TaxRate) graphql.Marshaler {
+			return ec.marshalNTaxRate2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTaxRate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingLine_taxRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BookingLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TaxRate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BookingLine_fee(ctx context.Context, field graphql.CollectedField, obj *BookingLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingLine_fee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingLine_fee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BookingLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BookingLine_feeTax(ctx context.Context, field graphql.CollectedField, obj *BookingLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingLine_feeTax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FeeTax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingLine_feeTax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "BookingLine",
 		Field:      field,
@@ -7403,6 +10188,1037 @@ func (ec *executionContext) fieldContext_CalendarNight_maxStayThrough(_ context.
 	return graphql.NewScalarFieldContext("CalendarNight", field, false, false, "Int")
 }
 
+func (ec *executionContext) _Cancellation_booking(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_booking(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Booking, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Booking) graphql.Marshaler {
+			return ec.marshalNBooking2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBooking(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_booking(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Booking(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_dryRun(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_dryRun(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DryRun, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_dryRun(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Cancellation", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _Cancellation_at(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Cancellation", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Cancellation_lines(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_lines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lines, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []CancelledLine) graphql.Marshaler {
+			return ec.marshalNCancelledLine2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelledLineᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_lines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancelledLine(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_fee(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_fee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_fee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_feeTax(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_feeTax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FeeTax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_feeTax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_refund(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_refund(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refund, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_refund(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_refundTax(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_refundTax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RefundTax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_refundTax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_alreadyRefunded(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_alreadyRefunded(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AlreadyRefunded, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_alreadyRefunded(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_waivedFee(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_waivedFee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WaivedFee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_waivedFee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cancellation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Cancellation_reason(ctx context.Context, field graphql.CollectedField, obj *Cancellation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cancellation_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Cancellation_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Cancellation", field, false, false, "String")
+}
+
+func (ec *executionContext) _CancellationDeadline_until(ctx context.Context, field graphql.CollectedField, obj *CancellationDeadline) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationDeadline_until(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Until, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationDeadline_until(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationDeadline", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _CancellationDeadline_fee(ctx context.Context, field graphql.CollectedField, obj *CancellationDeadline) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationDeadline_fee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CancellationFee) graphql.Marshaler {
+			return ec.marshalNCancellationFee2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFee(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationDeadline_fee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancellationDeadline",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationFee(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancellationFee_kind(ctx context.Context, field graphql.CollectedField, obj *CancellationFee) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationFee_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CancellationFeeKind) graphql.Marshaler {
+			return ec.marshalNCancellationFeeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFeeKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationFee_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationFee", field, false, false, "CancellationFeeKind")
+}
+
+func (ec *executionContext) _CancellationFee_basisPoints(ctx context.Context, field graphql.CollectedField, obj *CancellationFee) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationFee_basisPoints(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BasisPoints, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationFee_basisPoints(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationFee", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CancellationFee_amount(ctx context.Context, field graphql.CollectedField, obj *CancellationFee) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationFee_amount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Money) graphql.Marshaler {
+			return ec.marshalOMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationFee_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancellationFee",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancellationPolicy_name(ctx context.Context, field graphql.CollectedField, obj *CancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationPolicy_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationPolicy_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationPolicy", field, false, false, "String")
+}
+
+func (ec *executionContext) _CancellationPolicy_checkInTime(ctx context.Context, field graphql.CollectedField, obj *CancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationPolicy_checkInTime(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckInTime, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationPolicy_checkInTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationPolicy", field, false, false, "String")
+}
+
+func (ec *executionContext) _CancellationPolicy_steps(ctx context.Context, field graphql.CollectedField, obj *CancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationPolicy_steps(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Steps, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []CancellationStep) graphql.Marshaler {
+			return ec.marshalNCancellationStep2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStepᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationPolicy_steps(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancellationPolicy",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationStep(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancellationPolicy_finalFee(ctx context.Context, field graphql.CollectedField, obj *CancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationPolicy_finalFee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FinalFee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CancellationFee) graphql.Marshaler {
+			return ec.marshalNCancellationFee2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFee(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationPolicy_finalFee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancellationPolicy",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationFee(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancellationPolicy_closesAt(ctx context.Context, field graphql.CollectedField, obj *CancellationPolicy) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationPolicy_closesAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClosesAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationPolicy_closesAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationPolicy", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _CancellationRefused_code(ctx context.Context, field graphql.CollectedField, obj *CancellationRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationRefused_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationRefused_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationRefused", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _CancellationRefused_message(ctx context.Context, field graphql.CollectedField, obj *CancellationRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationRefused_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationRefused_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationRefused", field, false, false, "String")
+}
+
+func (ec *executionContext) _CancellationRefused_now(ctx context.Context, field graphql.CollectedField, obj *CancellationRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationRefused_now(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Now, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Cancellation) graphql.Marshaler {
+			return ec.marshalOCancellation2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellation(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationRefused_now(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancellationRefused",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Cancellation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancellationRefused_retryAfterMs(ctx context.Context, field graphql.CollectedField, obj *CancellationRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationRefused_retryAfterMs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RetryAfterMs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationRefused_retryAfterMs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationRefused", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CancellationStep_minutesBefore(ctx context.Context, field graphql.CollectedField, obj *CancellationStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationStep_minutesBefore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MinutesBefore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationStep_minutesBefore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationStep", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CancellationStep_daysBefore(ctx context.Context, field graphql.CollectedField, obj *CancellationStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationStep_daysBefore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DaysBefore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationStep_daysBefore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationStep", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CancellationStep_localTime(ctx context.Context, field graphql.CollectedField, obj *CancellationStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationStep_localTime(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LocalTime, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationStep_localTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationStep", field, false, false, "String")
+}
+
+func (ec *executionContext) _CancellationStep_until(ctx context.Context, field graphql.CollectedField, obj *CancellationStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationStep_until(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Until, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationStep_until(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancellationStep", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _CancellationStep_fee(ctx context.Context, field graphql.CollectedField, obj *CancellationStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancellationStep_fee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CancellationFee) graphql.Marshaler {
+			return ec.marshalNCancellationFee2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFee(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancellationStep_fee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancellationStep",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationFee(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelledLine_ordinal(ctx context.Context, field graphql.CollectedField, obj *CancelledLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelledLine_ordinal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ordinal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelledLine_ordinal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CancelledLine", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CancelledLine_price(ctx context.Context, field graphql.CollectedField, obj *CancelledLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelledLine_price(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Price, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelledLine_price(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelledLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelledLine_fee(ctx context.Context, field graphql.CollectedField, obj *CancelledLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelledLine_fee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelledLine_fee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelledLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelledLine_refund(ctx context.Context, field graphql.CollectedField, obj *CancelledLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelledLine_refund(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refund, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelledLine_refund(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelledLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelledLine_tax(ctx context.Context, field graphql.CollectedField, obj *CancelledLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelledLine_tax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelledLine_tax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelledLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelledLine_feeTax(ctx context.Context, field graphql.CollectedField, obj *CancelledLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelledLine_feeTax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FeeTax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelledLine_feeTax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelledLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CancelledLine_refundTax(ctx context.Context, field graphql.CollectedField, obj *CancelledLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CancelledLine_refundTax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RefundTax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CancelledLine_refundTax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CancelledLine",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Category_name(ctx context.Context, field graphql.CollectedField, obj *Category) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -7447,6 +11263,318 @@ func (ec *executionContext) _Category_color(ctx context.Context, field graphql.C
 }
 func (ec *executionContext) fieldContext_Category_color(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Category", field, false, false, "String")
+}
+
+func (ec *executionContext) _ChangeEvent_id(ctx context.Context, field graphql.CollectedField, obj *ChangeEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChangeEvent_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChangeEvent_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChangeEvent", field, false, false, "ID")
+}
+
+func (ec *executionContext) _ChangeEvent_type(ctx context.Context, field graphql.CollectedField, obj *ChangeEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChangeEvent_type(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Type, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ChangeEventType) graphql.Marshaler {
+			return ec.marshalNChangeEventType2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChangeEvent_type(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChangeEvent", field, false, false, "ChangeEventType")
+}
+
+func (ec *executionContext) _ChangeEvent_subjectId(ctx context.Context, field graphql.CollectedField, obj *ChangeEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChangeEvent_subjectId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SubjectID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChangeEvent_subjectId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChangeEvent", field, false, false, "ID")
+}
+
+func (ec *executionContext) _ChangeEvent_version(ctx context.Context, field graphql.CollectedField, obj *ChangeEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChangeEvent_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChangeEvent_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChangeEvent", field, false, false, "Int64")
+}
+
+func (ec *executionContext) _ChangeEvent_region(ctx context.Context, field graphql.CollectedField, obj *ChangeEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChangeEvent_region(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Region, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChangeEvent_region(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChangeEvent", field, false, false, "String")
+}
+
+func (ec *executionContext) _ChangeEvent_channelId(ctx context.Context, field graphql.CollectedField, obj *ChangeEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChangeEvent_channelId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChannelID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ChangeEvent_channelId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChangeEvent", field, false, false, "ID")
+}
+
+func (ec *executionContext) _ChangeEvent_occurredAt(ctx context.Context, field graphql.CollectedField, obj *ChangeEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChangeEvent_occurredAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OccurredAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChangeEvent_occurredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChangeEvent", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _ChangeEventConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ChangeEventConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChangeEventConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []ChangeEventEdge) graphql.Marshaler {
+			return ec.marshalNChangeEventEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChangeEventConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ChangeEventConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChangeEventEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ChangeEventConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *ChangeEventConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChangeEventConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []ChangeEvent) graphql.Marshaler {
+			return ec.marshalNChangeEvent2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChangeEventConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ChangeEventConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChangeEvent(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ChangeEventConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *ChangeEventConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChangeEventConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChangeEventConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ChangeEventConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _ChangeEventEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *ChangeEventEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChangeEventEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChangeEventEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChangeEventEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _ChangeEventEdge_node(ctx context.Context, field graphql.CollectedField, obj *ChangeEventEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChangeEventEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ChangeEvent) graphql.Marshaler {
+			return ec.marshalNChangeEvent2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChangeEventEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ChangeEventEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChangeEvent(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Channel_id(ctx context.Context, field graphql.CollectedField, obj *Channel) (ret graphql.Marshaler) {
@@ -8389,6 +12517,359 @@ func (ec *executionContext) fieldContext_Event_venue(_ context.Context, field gr
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Venue(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EventsReplayed_endpoint(ctx context.Context, field graphql.CollectedField, obj *EventsReplayed) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EventsReplayed_endpoint(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Endpoint, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v WebhookEndpoint) graphql.Marshaler {
+			return ec.marshalNWebhookEndpoint2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpoint(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EventsReplayed_endpoint(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "EventsReplayed",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookEndpoint(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _EventsReplayed_events(ctx context.Context, field graphql.CollectedField, obj *EventsReplayed) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EventsReplayed_events(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Events, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_EventsReplayed_events(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EventsReplayed", field, false, false, "Int")
+}
+
+func (ec *executionContext) _EventsReplayed_continueFrom(ctx context.Context, field graphql.CollectedField, obj *EventsReplayed) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_EventsReplayed_continueFrom(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ContinueFrom, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_EventsReplayed_continueFrom(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("EventsReplayed", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _FailedRefund_refund(ctx context.Context, field graphql.CollectedField, obj *FailedRefund) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefund_refund(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refund, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Refund) graphql.Marshaler {
+			return ec.marshalNRefund2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefund(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefund_refund(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FailedRefund",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Refund(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FailedRefund_paymentId(ctx context.Context, field graphql.CollectedField, obj *FailedRefund) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefund_paymentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PaymentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefund_paymentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FailedRefund", field, false, false, "ID")
+}
+
+func (ec *executionContext) _FailedRefund_holdId(ctx context.Context, field graphql.CollectedField, obj *FailedRefund) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefund_holdId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HoldID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefund_holdId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FailedRefund", field, false, false, "ID")
+}
+
+func (ec *executionContext) _FailedRefund_bookingId(ctx context.Context, field graphql.CollectedField, obj *FailedRefund) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefund_bookingId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BookingID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefund_bookingId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FailedRefund", field, false, false, "ID")
+}
+
+func (ec *executionContext) _FailedRefund_failedAt(ctx context.Context, field graphql.CollectedField, obj *FailedRefund) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefund_failedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FailedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefund_failedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FailedRefund", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _FailedRefundConnection_edges(ctx context.Context, field graphql.CollectedField, obj *FailedRefundConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefundConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []FailedRefundEdge) graphql.Marshaler {
+			return ec.marshalNFailedRefundEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefundConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FailedRefundConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FailedRefundEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FailedRefundConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *FailedRefundConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefundConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []FailedRefund) graphql.Marshaler {
+			return ec.marshalNFailedRefund2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefundConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FailedRefundConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FailedRefund(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FailedRefundConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *FailedRefundConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefundConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefundConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FailedRefundConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _FailedRefundEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *FailedRefundEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefundEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefundEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("FailedRefundEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _FailedRefundEdge_node(ctx context.Context, field graphql.CollectedField, obj *FailedRefundEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_FailedRefundEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v FailedRefund) graphql.Marshaler {
+			return ec.marshalNFailedRefund2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefund(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_FailedRefundEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "FailedRefundEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FailedRefund(ctx, field)
 		},
 	}
 	return fc, nil
@@ -9558,50 +14039,6 @@ func (ec *executionContext) fieldContext_Mutation_checkout(ctx context.Context, 
 	return fc, nil
 }
 
-func (ec *executionContext) _Mutation_cancelBooking(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Mutation_cancelBooking(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().CancelBooking(ctx, fc.Args["input"].(BookingLinesInput))
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v CancelBookingResult) graphql.Marshaler {
-			return ec.marshalNCancelBookingResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelBookingResult(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Mutation_cancelBooking(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	fc = &graphql.FieldContext{
-		Object:     "Mutation",
-		Field:      field,
-		IsMethod:   true,
-		IsResolver: true,
-		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return nil, errors.New("field of type CancelBookingResult does not have child fields")
-		},
-	}
-	defer func() {
-		if r := recover(); r != nil {
-			err = ec.Recover(ctx, r)
-			ec.Error(ctx, err)
-		}
-	}()
-	ctx = graphql.WithFieldContext(ctx, fc)
-	if fc.Args, err = ec.field_Mutation_cancelBooking_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
-		ec.Error(ctx, err)
-		return fc, err
-	}
-	return fc, nil
-}
-
 func (ec *executionContext) _Mutation_markNoShow(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -9640,6 +14077,578 @@ func (ec *executionContext) fieldContext_Mutation_markNoShow(ctx context.Context
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_markNoShow_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setCancellationPolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setCancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetCancellationPolicy(ctx, fc.Args["input"].(SetCancellationPolicyInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setCancellationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setCancellationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_removeCancellationPolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_removeCancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RemoveCancellationPolicy(ctx, fc.Args["input"].(RemoveCancellationPolicyInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_removeCancellationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_removeCancellationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setTaxRate(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setTaxRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetTaxRate(ctx, fc.Args["input"].(SetTaxRateInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *TaxRate) graphql.Marshaler {
+			return ec.marshalNTaxRate2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTaxRate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setTaxRate(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TaxRate(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setTaxRate_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_cancelBooking(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_cancelBooking(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CancelBooking(ctx, fc.Args["input"].(CancelBookingInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CancelBookingResult) graphql.Marshaler {
+			return ec.marshalNCancelBookingResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelBookingResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_cancelBooking(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type CancelBookingResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_cancelBooking_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_refundBooking(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_refundBooking(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RefundBooking(ctx, fc.Args["input"].(RefundBookingInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefundBookingResult) graphql.Marshaler {
+			return ec.marshalNRefundBookingResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefundBookingResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_refundBooking(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type RefundBookingResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_refundBooking_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_retryRefund(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_retryRefund(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RetryRefund(ctx, fc.Args["input"].(RetryRefundInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RetryRefundResult) graphql.Marshaler {
+			return ec.marshalNRetryRefundResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRetryRefundResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_retryRefund(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type RetryRefundResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_retryRefund_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createWebhookEndpoint(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createWebhookEndpoint(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateWebhookEndpoint(ctx, fc.Args["input"].(CreateWebhookEndpointInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WebhookEndpointSecret) graphql.Marshaler {
+			return ec.marshalNWebhookEndpointSecret2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointSecret(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createWebhookEndpoint(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookEndpointSecret(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createWebhookEndpoint_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateWebhookEndpoint(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateWebhookEndpoint(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateWebhookEndpoint(ctx, fc.Args["input"].(UpdateWebhookEndpointInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WebhookEndpoint) graphql.Marshaler {
+			return ec.marshalNWebhookEndpoint2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpoint(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateWebhookEndpoint(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookEndpoint(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateWebhookEndpoint_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_rotateWebhookSecret(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_rotateWebhookSecret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RotateWebhookSecret(ctx, fc.Args["input"].(WebhookEndpointInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WebhookEndpointSecret) graphql.Marshaler {
+			return ec.marshalNWebhookEndpointSecret2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointSecret(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_rotateWebhookSecret(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookEndpointSecret(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_rotateWebhookSecret_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_deleteWebhookEndpoint(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_deleteWebhookEndpoint(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DeleteWebhookEndpoint(ctx, fc.Args["input"].(DeleteWebhookEndpointInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WebhookEndpointDeleted) graphql.Marshaler {
+			return ec.marshalNWebhookEndpointDeleted2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointDeleted(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_deleteWebhookEndpoint(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookEndpointDeleted(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_deleteWebhookEndpoint_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_pingWebhookEndpoint(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_pingWebhookEndpoint(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PingWebhookEndpoint(ctx, fc.Args["input"].(WebhookEndpointInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WebhookDelivery) graphql.Marshaler {
+			return ec.marshalNWebhookDelivery2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDelivery(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_pingWebhookEndpoint(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookDelivery(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_pingWebhookEndpoint_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_replayEvents(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_replayEvents(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ReplayEvents(ctx, fc.Args["input"].(ReplayEventsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *EventsReplayed) graphql.Marshaler {
+			return ec.marshalNEventsReplayed2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEventsReplayed(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_replayEvents(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EventsReplayed(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_replayEvents_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_replayEventsBetween(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_replayEventsBetween(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ReplayEventsBetween(ctx, fc.Args["input"].(ReplayEventsBetweenInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *EventsReplayed) graphql.Marshaler {
+			return ec.marshalNEventsReplayed2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEventsReplayed(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_replayEventsBetween(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_EventsReplayed(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_replayEventsBetween_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -9948,6 +14957,94 @@ func (ec *executionContext) fieldContext_Mutation_resolveReview(ctx context.Cont
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_resolveReview_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createPresaleCodes(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createPresaleCodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreatePresaleCodes(ctx, fc.Args["input"].(CreatePresaleCodesInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []PresaleCode) graphql.Marshaler {
+			return ec.marshalNPresaleCode2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createPresaleCodes(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PresaleCode(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createPresaleCodes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_changePresaleCode(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_changePresaleCode(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ChangePresaleCode(ctx, fc.Args["input"].(ChangePresaleCodeInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *PresaleCode) graphql.Marshaler {
+			return ec.marshalNPresaleCode2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_changePresaleCode(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PresaleCode(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_changePresaleCode_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -11615,6 +16712,341 @@ func (ec *executionContext) fieldContext_PoolCapacitySet_oversoldBy(_ context.Co
 	return graphql.NewScalarFieldContext("PoolCapacitySet", field, false, false, "Int")
 }
 
+func (ec *executionContext) _PresaleCode_id(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "ID")
+}
+
+func (ec *executionContext) _PresaleCode_code(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "String")
+}
+
+func (ec *executionContext) _PresaleCode_showId(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_showId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShowID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_showId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "ID")
+}
+
+func (ec *executionContext) _PresaleCode_uses(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_uses(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Uses, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_uses(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PresaleCode_held(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_held(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Held, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_held(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PresaleCode_used(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_used(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Used, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_used(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PresaleCode_opensAt(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_opensAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OpensAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_opensAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _PresaleCode_closesAt(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCode_closesAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClosesAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCode_closesAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCode", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _PresaleCodeConnection_edges(ctx context.Context, field graphql.CollectedField, obj *PresaleCodeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCodeConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []PresaleCodeEdge) graphql.Marshaler {
+			return ec.marshalNPresaleCodeEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCodeConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PresaleCodeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PresaleCodeEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PresaleCodeConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *PresaleCodeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCodeConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []PresaleCode) graphql.Marshaler {
+			return ec.marshalNPresaleCode2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCodeConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PresaleCodeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PresaleCode(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PresaleCodeConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *PresaleCodeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCodeConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCodeConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PresaleCodeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PresaleCodeEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *PresaleCodeEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCodeEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCodeEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PresaleCodeEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _PresaleCodeEdge_node(ctx context.Context, field graphql.CollectedField, obj *PresaleCodeEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PresaleCodeEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PresaleCode) graphql.Marshaler {
+			return ec.marshalNPresaleCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PresaleCodeEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PresaleCodeEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PresaleCode(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _PriceLevel_id(ctx context.Context, field graphql.CollectedField, obj *PriceLevel) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -11875,6 +17307,82 @@ func (ec *executionContext) _Property_createdAt(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_Property_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Property", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Property_cancellationPolicy(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_cancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Property().CancellationPolicy(ctx, obj, fc.Args["checkIn"].(*civil.Date))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_cancellationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Property_cancellationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Property_taxRate(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_taxRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Property().TaxRate(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *TaxRate) graphql.Marshaler {
+			return ec.marshalNTaxRate2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTaxRate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_taxRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TaxRate(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Property_roomTypes(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
@@ -12280,6 +17788,270 @@ func (ec *executionContext) fieldContext_Query_audit(ctx context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_cancellationPolicy(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_cancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().CancellationPolicy(ctx, fc.Args["show"].(*string), fc.Args["venue"].(*string), fc.Args["property"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_cancellationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_cancellationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_failedRefunds(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_failedRefunds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().FailedRefunds(ctx, fc.Args["region"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *FailedRefundConnection) graphql.Marshaler {
+			return ec.marshalNFailedRefundConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_failedRefunds(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_FailedRefundConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_failedRefunds_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_events(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_events(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Events(ctx, fc.Args["region"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string), fc.Args["since"].(*time.Time))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ChangeEventConnection) graphql.Marshaler {
+			return ec.marshalNChangeEventConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_events(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChangeEventConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_events_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_webhookEndpoints(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_webhookEndpoints(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().WebhookEndpoints(ctx, fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WebhookEndpointConnection) graphql.Marshaler {
+			return ec.marshalNWebhookEndpointConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_webhookEndpoints(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookEndpointConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_webhookEndpoints_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_webhookEndpoint(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_webhookEndpoint(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().WebhookEndpoint(ctx, fc.Args["id"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WebhookEndpoint) graphql.Marshaler {
+			return ec.marshalOWebhookEndpoint2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpoint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_webhookEndpoint(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookEndpoint(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_webhookEndpoint_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_webhookDeliveries(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_webhookDeliveries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().WebhookDeliveries(ctx, fc.Args["endpoint"].(string), fc.Args["region"].(string), fc.Args["state"].(*WebhookDeliveryState), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WebhookDeliveryConnection) graphql.Marshaler {
+			return ec.marshalNWebhookDeliveryConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_webhookDeliveries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookDeliveryConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_webhookDeliveries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_hold(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -12450,6 +18222,50 @@ func (ec *executionContext) fieldContext_Query_paymentTimeline(ctx context.Conte
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_paymentTimeline_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_presaleCodes(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_presaleCodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().PresaleCodes(ctx, fc.Args["show"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *PresaleCodeConnection) graphql.Marshaler {
+			return ec.marshalNPresaleCodeConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_presaleCodes(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PresaleCodeConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_presaleCodes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -13260,6 +19076,107 @@ func (ec *executionContext) _Refund_settledAt(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_Refund_settledAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Refund", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _RefundRefused_code(ctx context.Context, field graphql.CollectedField, obj *RefundRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefundRefused_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RefundRefused_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RefundRefused", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _RefundRefused_message(ctx context.Context, field graphql.CollectedField, obj *RefundRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefundRefused_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RefundRefused_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RefundRefused", field, false, false, "String")
+}
+
+func (ec *executionContext) _RefundRefused_rest(ctx context.Context, field graphql.CollectedField, obj *RefundRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefundRefused_rest(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rest, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Money) graphql.Marshaler {
+			return ec.marshalOMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RefundRefused_rest(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RefundRefused",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RefundRefused_retryAfterMs(ctx context.Context, field graphql.CollectedField, obj *RefundRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefundRefused_retryAfterMs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RetryAfterMs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RefundRefused_retryAfterMs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RefundRefused", field, false, false, "Int")
 }
 
 func (ec *executionContext) _RefusedLine_line(ctx context.Context, field graphql.CollectedField, obj *RefusedLine) (ret graphql.Marshaler) {
@@ -14121,6 +20038,50 @@ func (ec *executionContext) fieldContext_RoomType_property(_ context.Context, fi
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Property(ctx, field)
 		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RoomType_cancellationPolicy(ctx context.Context, field graphql.CollectedField, obj *RoomType) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomType_cancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.RoomType().CancellationPolicy(ctx, obj, fc.Args["checkIn"].(*civil.Date))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomType_cancellationPolicy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RoomType",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_RoomType_cancellationPolicy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
 	}
 	return fc, nil
 }
@@ -14997,6 +20958,38 @@ func (ec *executionContext) fieldContext_Show_seatMap(_ context.Context, field g
 	return fc, nil
 }
 
+func (ec *executionContext) _Show_cancellationPolicy(ctx context.Context, field graphql.CollectedField, obj *Show) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Show_cancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Show().CancellationPolicy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Show_cancellationPolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Show",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _ShowConnection_edges(ctx context.Context, field graphql.CollectedField, obj *ShowConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -15192,6 +21185,29 @@ func (ec *executionContext) _Size_height(ctx context.Context, field graphql.Coll
 }
 func (ec *executionContext) fieldContext_Size_height(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Size", field, false, false, "Float")
+}
+
+func (ec *executionContext) _TaxRate_basisPoints(ctx context.Context, field graphql.CollectedField, obj *TaxRate) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TaxRate_basisPoints(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BasisPoints, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TaxRate_basisPoints(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TaxRate", field, false, false, "Int")
 }
 
 func (ec *executionContext) _Tenant_id(ctx context.Context, field graphql.CollectedField, obj *Tenant) (ret graphql.Marshaler) {
@@ -15898,6 +21914,29 @@ func (ec *executionContext) _Terms_maxActiveHoldsPerInstrument(ctx context.Conte
 	)
 }
 func (ec *executionContext) fieldContext_Terms_maxActiveHoldsPerInstrument(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Terms", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Terms_maxUnitsPerBuyer(ctx context.Context, field graphql.CollectedField, obj *Terms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Terms_maxUnitsPerBuyer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxUnitsPerBuyer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Terms_maxUnitsPerBuyer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Terms", field, false, false, "Int")
 }
 
@@ -16819,6 +22858,38 @@ func (ec *executionContext) fieldContext_Venue_createdAt(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Venue", field, false, false, "DateTime")
 }
 
+func (ec *executionContext) _Venue_taxRate(ctx context.Context, field graphql.CollectedField, obj *Venue) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Venue_taxRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Venue().TaxRate(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *TaxRate) graphql.Marshaler {
+			return ec.marshalNTaxRate2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTaxRate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Venue_taxRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Venue",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TaxRate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _VenueConnection_edges(ctx context.Context, field graphql.CollectedField, obj *VenueConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -17129,6 +23200,901 @@ func (ec *executionContext) _Viewer_sessionId(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_Viewer_sessionId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Viewer", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WebhookDelivery_id(ctx context.Context, field graphql.CollectedField, obj *WebhookDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDelivery_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDelivery_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookDelivery", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WebhookDelivery_endpointId(ctx context.Context, field graphql.CollectedField, obj *WebhookDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDelivery_endpointId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EndpointID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDelivery_endpointId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookDelivery", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WebhookDelivery_event(ctx context.Context, field graphql.CollectedField, obj *WebhookDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDelivery_event(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Event, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ChangeEvent) graphql.Marshaler {
+			return ec.marshalNChangeEvent2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDelivery_event(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WebhookDelivery",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChangeEvent(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WebhookDelivery_state(ctx context.Context, field graphql.CollectedField, obj *WebhookDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDelivery_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v WebhookDeliveryState) graphql.Marshaler {
+			return ec.marshalNWebhookDeliveryState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDelivery_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookDelivery", field, false, false, "WebhookDeliveryState")
+}
+
+func (ec *executionContext) _WebhookDelivery_attempts(ctx context.Context, field graphql.CollectedField, obj *WebhookDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDelivery_attempts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Attempts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDelivery_attempts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookDelivery", field, false, false, "Int64")
+}
+
+func (ec *executionContext) _WebhookDelivery_openedAt(ctx context.Context, field graphql.CollectedField, obj *WebhookDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDelivery_openedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OpenedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDelivery_openedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookDelivery", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WebhookDelivery_nextAttemptAt(ctx context.Context, field graphql.CollectedField, obj *WebhookDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDelivery_nextAttemptAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NextAttemptAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDelivery_nextAttemptAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookDelivery", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WebhookDelivery_lastAttemptAt(ctx context.Context, field graphql.CollectedField, obj *WebhookDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDelivery_lastAttemptAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastAttemptAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDelivery_lastAttemptAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookDelivery", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WebhookDelivery_lastStatus(ctx context.Context, field graphql.CollectedField, obj *WebhookDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDelivery_lastStatus(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastStatus, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDelivery_lastStatus(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookDelivery", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WebhookDelivery_lastError(ctx context.Context, field graphql.CollectedField, obj *WebhookDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDelivery_lastError(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LastError, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDelivery_lastError(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookDelivery", field, false, false, "String")
+}
+
+func (ec *executionContext) _WebhookDelivery_settledAt(ctx context.Context, field graphql.CollectedField, obj *WebhookDelivery) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDelivery_settledAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SettledAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDelivery_settledAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookDelivery", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WebhookDeliveryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *WebhookDeliveryConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDeliveryConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []WebhookDeliveryEdge) graphql.Marshaler {
+			return ec.marshalNWebhookDeliveryEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDeliveryConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WebhookDeliveryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookDeliveryEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WebhookDeliveryConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *WebhookDeliveryConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDeliveryConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []WebhookDelivery) graphql.Marshaler {
+			return ec.marshalNWebhookDelivery2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDeliveryConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WebhookDeliveryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookDelivery(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WebhookDeliveryConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *WebhookDeliveryConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDeliveryConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDeliveryConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WebhookDeliveryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WebhookDeliveryEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *WebhookDeliveryEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDeliveryEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDeliveryEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookDeliveryEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _WebhookDeliveryEdge_node(ctx context.Context, field graphql.CollectedField, obj *WebhookDeliveryEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookDeliveryEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v WebhookDelivery) graphql.Marshaler {
+			return ec.marshalNWebhookDelivery2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDelivery(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookDeliveryEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WebhookDeliveryEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookDelivery(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WebhookEndpoint_id(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpoint) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpoint_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpoint_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookEndpoint", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WebhookEndpoint_url(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpoint) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpoint_url(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.URL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpoint_url(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookEndpoint", field, false, false, "String")
+}
+
+func (ec *executionContext) _WebhookEndpoint_description(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpoint) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpoint_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Description, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpoint_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookEndpoint", field, false, false, "String")
+}
+
+func (ec *executionContext) _WebhookEndpoint_types(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpoint) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpoint_types(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Types, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []ChangeEventType) graphql.Marshaler {
+			return ec.marshalNChangeEventType2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventTypeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpoint_types(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookEndpoint", field, false, false, "ChangeEventType")
+}
+
+func (ec *executionContext) _WebhookEndpoint_channelId(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpoint) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpoint_channelId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChannelID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpoint_channelId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookEndpoint", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WebhookEndpoint_state(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpoint) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpoint_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v WebhookEndpointState) graphql.Marshaler {
+			return ec.marshalNWebhookEndpointState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpoint_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookEndpoint", field, false, false, "WebhookEndpointState")
+}
+
+func (ec *executionContext) _WebhookEndpoint_disabledReason(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpoint) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpoint_disabledReason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DisabledReason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WebhookDisabledReason) graphql.Marshaler {
+			return ec.marshalOWebhookDisabledReason2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDisabledReason(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpoint_disabledReason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookEndpoint", field, false, false, "WebhookDisabledReason")
+}
+
+func (ec *executionContext) _WebhookEndpoint_disabledAt(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpoint) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpoint_disabledAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DisabledAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpoint_disabledAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookEndpoint", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WebhookEndpoint_rotatedUntil(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpoint) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpoint_rotatedUntil(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RotatedUntil, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpoint_rotatedUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookEndpoint", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WebhookEndpoint_version(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpoint) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpoint_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpoint_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookEndpoint", field, false, false, "Int64")
+}
+
+func (ec *executionContext) _WebhookEndpoint_createdAt(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpoint) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpoint_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpoint_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookEndpoint", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WebhookEndpointConnection_edges(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpointConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpointConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []WebhookEndpointEdge) graphql.Marshaler {
+			return ec.marshalNWebhookEndpointEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpointConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WebhookEndpointConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookEndpointEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WebhookEndpointConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpointConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpointConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []WebhookEndpoint) graphql.Marshaler {
+			return ec.marshalNWebhookEndpoint2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpointConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WebhookEndpointConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookEndpoint(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WebhookEndpointConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpointConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpointConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpointConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WebhookEndpointConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WebhookEndpointDeleted_endpointId(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpointDeleted) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpointDeleted_endpointId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EndpointID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpointDeleted_endpointId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookEndpointDeleted", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WebhookEndpointEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpointEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpointEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpointEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookEndpointEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _WebhookEndpointEdge_node(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpointEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpointEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v WebhookEndpoint) graphql.Marshaler {
+			return ec.marshalNWebhookEndpoint2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpoint(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpointEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WebhookEndpointEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookEndpoint(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WebhookEndpointSecret_endpoint(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpointSecret) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpointSecret_endpoint(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Endpoint, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v WebhookEndpoint) graphql.Marshaler {
+			return ec.marshalNWebhookEndpoint2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpoint(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpointSecret_endpoint(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WebhookEndpointSecret",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WebhookEndpoint(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WebhookEndpointSecret_secret(ctx context.Context, field graphql.CollectedField, obj *WebhookEndpointSecret) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WebhookEndpointSecret_secret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Secret, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WebhookEndpointSecret_secret(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WebhookEndpointSecret", field, false, false, "String")
 }
 
 func (ec *executionContext) _Zone_name(ctx context.Context, field graphql.CollectedField, obj *Zone) (ret graphql.Marshaler) {
@@ -18383,6 +25349,296 @@ func UnmarshalBookingLinesInput(ctx context.Context, raw any) (BookingLinesInput
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputCancelBookingInput(ctx context.Context, obj any) (CancelBookingInput, error) {
+	var it CancelBookingInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["lines"]; !present {
+		asMap["lines"] = []any{}
+	}
+	if _, present := asMap["dryRun"]; !present {
+		asMap["dryRun"] = false
+	}
+	if _, present := asMap["waiveFee"]; !present {
+		asMap["waiveFee"] = false
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "booking", "lines", "dryRun", "expectedFee", "expectedRefund", "waiveFee", "reason"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "booking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("booking"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Booking = data
+		case "lines":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("lines"))
+			data, err := ec.unmarshalNInt2ᚕint64ᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Lines = data
+		case "dryRun":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("dryRun"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DryRun = data
+		case "expectedFee":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedFee"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedFee = data
+		case "expectedRefund":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedRefund"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedRefund = data
+		case "waiveFee":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("waiveFee"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WaiveFee = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCancelBookingInput unmarshals raw into the CancelBookingInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCancelBookingInput(ctx context.Context, raw any) (CancelBookingInput, error) {
+	var out CancelBookingInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CancelBookingInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputCancellationFeeInput(ctx context.Context, obj any) (CancellationFeeInput, error) {
+	var it CancellationFeeInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"basisPoints", "perUnit", "perBooking"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "basisPoints":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("basisPoints"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BasisPoints = data
+		case "perUnit":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("perUnit"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PerUnit = data
+		case "perBooking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("perBooking"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PerBooking = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCancellationFeeInput unmarshals raw into the CancellationFeeInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCancellationFeeInput(ctx context.Context, raw any) (CancellationFeeInput, error) {
+	var out CancellationFeeInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CancellationFeeInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputCancellationStepInput(ctx context.Context, obj any) (CancellationStepInput, error) {
+	var it CancellationStepInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"minutesBefore", "daysBefore", "localTime", "fee"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "minutesBefore":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minutesBefore"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MinutesBefore = data
+		case "daysBefore":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("daysBefore"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DaysBefore = data
+		case "localTime":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("localTime"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.LocalTime = data
+		case "fee":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fee"))
+			data, err := ec.unmarshalNCancellationFeeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFeeInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Fee = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCancellationStepInput unmarshals raw into the CancellationStepInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCancellationStepInput(ctx context.Context, raw any) (CancellationStepInput, error) {
+	var out CancellationStepInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CancellationStepInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputChangePresaleCodeInput(ctx context.Context, obj any) (ChangePresaleCodeInput, error) {
+	var it ChangePresaleCodeInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "presaleCode", "uses", "opensAt", "closesAt"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "presaleCode":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("presaleCode"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PresaleCode = data
+		case "uses":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("uses"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Uses = data
+		case "opensAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("opensAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OpensAt = data
+		case "closesAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("closesAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClosesAt = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalChangePresaleCodeInput unmarshals raw into the ChangePresaleCodeInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalChangePresaleCodeInput(ctx context.Context, raw any) (ChangePresaleCodeInput, error) {
+	var out ChangePresaleCodeInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ChangePresaleCodeInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCheckoutInput(ctx context.Context, obj any) (CheckoutInput, error) {
 	var it CheckoutInput
 	if obj == nil {
@@ -18706,6 +25962,83 @@ func (ec *executionContext) unmarshalInputCreateKeyInput(ctx context.Context, ob
 func UnmarshalCreateKeyInput(ctx context.Context, raw any) (CreateKeyInput, error) {
 	var out CreateKeyInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateKeyInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputCreatePresaleCodesInput(ctx context.Context, obj any) (CreatePresaleCodesInput, error) {
+	var it CreatePresaleCodesInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "show", "codes", "uses", "opensAt", "closesAt"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "show":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("show"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Show = data
+		case "codes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("codes"))
+			data, err := ec.unmarshalNString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Codes = data
+		case "uses":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("uses"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Uses = data
+		case "opensAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("opensAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OpensAt = data
+		case "closesAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("closesAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClosesAt = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCreatePresaleCodesInput unmarshals raw into the CreatePresaleCodesInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreatePresaleCodesInput(ctx context.Context, raw any) (CreatePresaleCodesInput, error) {
+	var out CreatePresaleCodesInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreatePresaleCodesInput", raw, &out)
 	return out, err
 }
 
@@ -19042,6 +26375,118 @@ func (ec *executionContext) unmarshalInputCreateTenantInput(ctx context.Context,
 func UnmarshalCreateTenantInput(ctx context.Context, raw any) (CreateTenantInput, error) {
 	var out CreateTenantInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateTenantInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputCreateWebhookEndpointInput(ctx context.Context, obj any) (CreateWebhookEndpointInput, error) {
+	var it CreateWebhookEndpointInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "url", "description", "types", "channel"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "url":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("url"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.URL = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = data
+		case "types":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("types"))
+			data, err := ec.unmarshalOChangeEventType2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventTypeᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Types = data
+		case "channel":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("channel"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Channel = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCreateWebhookEndpointInput unmarshals raw into the CreateWebhookEndpointInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateWebhookEndpointInput(ctx context.Context, raw any) (CreateWebhookEndpointInput, error) {
+	var out CreateWebhookEndpointInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateWebhookEndpointInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputDeleteWebhookEndpointInput(ctx context.Context, obj any) (DeleteWebhookEndpointInput, error) {
+	var it DeleteWebhookEndpointInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"endpoint"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "endpoint":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("endpoint"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Endpoint = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalDeleteWebhookEndpointInput unmarshals raw into the DeleteWebhookEndpointInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDeleteWebhookEndpointInput(ctx context.Context, raw any) (DeleteWebhookEndpointInput, error) {
+	var out DeleteWebhookEndpointInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeleteWebhookEndpointInput", raw, &out)
 	return out, err
 }
 
@@ -19480,7 +26925,7 @@ func (ec *executionContext) unmarshalInputPlaceHoldInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"requestKey", "lines", "expectedTotal"}
+	fieldsInOrder := [...]string{"requestKey", "lines", "expectedTotal", "presaleCode"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -19508,6 +26953,13 @@ func (ec *executionContext) unmarshalInputPlaceHoldInput(ctx context.Context, ob
 				return it, err
 			}
 			it.ExpectedTotal = data
+		case "presaleCode":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("presaleCode"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PresaleCode = data
 		}
 	}
 	return it, nil
@@ -19701,6 +27153,69 @@ func UnmarshalPriceLevelInput(ctx context.Context, raw any) (PriceLevelInput, er
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputRefundBookingInput(ctx context.Context, obj any) (RefundBookingInput, error) {
+	var it RefundBookingInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "booking", "amount", "reason"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "booking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("booking"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Booking = data
+		case "amount":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("amount"))
+			data, err := ec.unmarshalNMoneyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Amount = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRefundBookingInput unmarshals raw into the RefundBookingInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRefundBookingInput(ctx context.Context, raw any) (RefundBookingInput, error) {
+	var out RefundBookingInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RefundBookingInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputReleaseHoldInput(ctx context.Context, obj any) (ReleaseHoldInput, error) {
 	var it ReleaseHoldInput
 	if obj == nil {
@@ -19750,6 +27265,188 @@ func UnmarshalReleaseHoldInput(ctx context.Context, raw any) (ReleaseHoldInput, 
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputRemoveCancellationPolicyInput(ctx context.Context, obj any) (RemoveCancellationPolicyInput, error) {
+	var it RemoveCancellationPolicyInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"show", "venue", "property"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "show":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("show"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Show = data
+		case "venue":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("venue"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Venue = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRemoveCancellationPolicyInput unmarshals raw into the RemoveCancellationPolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRemoveCancellationPolicyInput(ctx context.Context, raw any) (RemoveCancellationPolicyInput, error) {
+	var out RemoveCancellationPolicyInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RemoveCancellationPolicyInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputReplayEventsBetweenInput(ctx context.Context, obj any) (ReplayEventsBetweenInput, error) {
+	var it ReplayEventsBetweenInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "endpoint", "region", "from", "to"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "endpoint":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("endpoint"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Endpoint = data
+		case "region":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("region"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Region = data
+		case "from":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("from"))
+			data, err := ec.unmarshalNDateTime2timeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.From = data
+		case "to":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("to"))
+			data, err := ec.unmarshalNDateTime2timeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.To = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalReplayEventsBetweenInput unmarshals raw into the ReplayEventsBetweenInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalReplayEventsBetweenInput(ctx context.Context, raw any) (ReplayEventsBetweenInput, error) {
+	var out ReplayEventsBetweenInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ReplayEventsBetweenInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputReplayEventsInput(ctx context.Context, obj any) (ReplayEventsInput, error) {
+	var it ReplayEventsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "endpoint", "events"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "endpoint":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("endpoint"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Endpoint = data
+		case "events":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("events"))
+			data, err := ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Events = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalReplayEventsInput unmarshals raw into the ReplayEventsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalReplayEventsInput(ctx context.Context, raw any) (ReplayEventsInput, error) {
+	var out ReplayEventsInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ReplayEventsInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputResolveReviewInput(ctx context.Context, obj any) (ResolveReviewInput, error) {
 	var it ResolveReviewInput
 	if obj == nil {
@@ -19796,6 +27493,55 @@ func (ec *executionContext) unmarshalInputResolveReviewInput(ctx context.Context
 func UnmarshalResolveReviewInput(ctx context.Context, raw any) (ResolveReviewInput, error) {
 	var out ResolveReviewInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "ResolveReviewInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputRetryRefundInput(ctx context.Context, obj any) (RetryRefundInput, error) {
+	var it RetryRefundInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "refund"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "refund":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("refund"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Refund = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRetryRefundInput unmarshals raw into the RetryRefundInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRetryRefundInput(ctx context.Context, raw any) (RetryRefundInput, error) {
+	var out RetryRefundInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RetryRefundInput", raw, &out)
 	return out, err
 }
 
@@ -19894,6 +27640,100 @@ func (ec *executionContext) unmarshalInputSeatsInput(ctx context.Context, obj an
 func UnmarshalSeatsInput(ctx context.Context, raw any) (SeatsInput, error) {
 	var out SeatsInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "SeatsInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputSetCancellationPolicyInput(ctx context.Context, obj any) (SetCancellationPolicyInput, error) {
+	var it SetCancellationPolicyInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["checkInTime"]; !present {
+		asMap["checkInTime"] = "15:00"
+	}
+	if _, present := asMap["steps"]; !present {
+		asMap["steps"] = []any{}
+	}
+	if _, present := asMap["finalFee"]; !present {
+		asMap["finalFee"] = map[string]any{"basisPoints": 10000}
+	}
+
+	fieldsInOrder := [...]string{"show", "venue", "property", "name", "checkInTime", "steps", "finalFee"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "show":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("show"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Show = data
+		case "venue":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("venue"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Venue = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "checkInTime":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("checkInTime"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CheckInTime = data
+		case "steps":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("steps"))
+			data, err := ec.unmarshalNCancellationStepInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStepInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Steps = data
+		case "finalFee":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("finalFee"))
+			data, err := ec.unmarshalNCancellationFeeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFeeInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FinalFee = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetCancellationPolicyInput unmarshals raw into the SetCancellationPolicyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetCancellationPolicyInput(ctx context.Context, raw any) (SetCancellationPolicyInput, error) {
+	var out SetCancellationPolicyInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetCancellationPolicyInput", raw, &out)
 	return out, err
 }
 
@@ -20212,6 +28052,62 @@ func UnmarshalSetShowStateInput(ctx context.Context, raw any) (SetShowStateInput
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputSetTaxRateInput(ctx context.Context, obj any) (SetTaxRateInput, error) {
+	var it SetTaxRateInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"venue", "property", "basisPoints"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "venue":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("venue"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Venue = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "basisPoints":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("basisPoints"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BasisPoints = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetTaxRateInput unmarshals raw into the SetTaxRateInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetTaxRateInput(ctx context.Context, raw any) (SetTaxRateInput, error) {
+	var out SetTaxRateInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetTaxRateInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj any) (SetTermsInput, error) {
 	var it SetTermsInput
 	if obj == nil {
@@ -20223,7 +28119,7 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"show", "property", "holdSeconds", "maxExtensions", "maxHoldSeconds", "processingSeconds", "graceSeconds", "latePayment", "onDecline", "maxSeatsPerHold", "maxQuantityPerHold", "maxNightsPerStay", "maxActiveHoldsPerBuyer", "maxActiveHoldsPerInstrument"}
+	fieldsInOrder := [...]string{"show", "property", "holdSeconds", "maxExtensions", "maxHoldSeconds", "processingSeconds", "graceSeconds", "latePayment", "onDecline", "maxSeatsPerHold", "maxQuantityPerHold", "maxNightsPerStay", "maxActiveHoldsPerBuyer", "maxActiveHoldsPerInstrument", "maxUnitsPerBuyer"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -20328,6 +28224,13 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 				return it, err
 			}
 			it.MaxActiveHoldsPerInstrument = data
+		case "maxUnitsPerBuyer":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxUnitsPerBuyer"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MaxUnitsPerBuyer = data
 		}
 	}
 	return it, nil
@@ -20412,6 +28315,125 @@ func UnmarshalStayInput(ctx context.Context, raw any) (StayInput, error) {
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputUpdateWebhookEndpointInput(ctx context.Context, obj any) (UpdateWebhookEndpointInput, error) {
+	var it UpdateWebhookEndpointInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"endpoint", "url", "description", "types", "enabled"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "endpoint":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("endpoint"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Endpoint = data
+		case "url":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("url"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.URL = data
+		case "description":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("description"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Description = data
+		case "types":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("types"))
+			data, err := ec.unmarshalOChangeEventType2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventTypeᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Types = data
+		case "enabled":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("enabled"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Enabled = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalUpdateWebhookEndpointInput unmarshals raw into the UpdateWebhookEndpointInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateWebhookEndpointInput(ctx context.Context, raw any) (UpdateWebhookEndpointInput, error) {
+	var out UpdateWebhookEndpointInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateWebhookEndpointInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputWebhookEndpointInput(ctx context.Context, obj any) (WebhookEndpointInput, error) {
+	var it WebhookEndpointInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "endpoint"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "endpoint":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("endpoint"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Endpoint = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalWebhookEndpointInput unmarshals raw into the WebhookEndpointInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalWebhookEndpointInput(ctx context.Context, raw any) (WebhookEndpointInput, error) {
+	var out WebhookEndpointInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "WebhookEndpointInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -20420,20 +28442,20 @@ func (ec *executionContext) _CancelBookingResult(ctx context.Context, sel ast.Se
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
-	case BookingRefused:
-		return ec._BookingRefused(ctx, sel, &obj)
-	case *BookingRefused:
+	case CancellationRefused:
+		return ec._CancellationRefused(ctx, sel, &obj)
+	case *CancellationRefused:
 		if obj == nil {
 			return graphql.Null
 		}
-		return ec._BookingRefused(ctx, sel, obj)
-	case Booking:
-		return ec._Booking(ctx, sel, &obj)
-	case *Booking:
+		return ec._CancellationRefused(ctx, sel, obj)
+	case Cancellation:
+		return ec._Cancellation(ctx, sel, &obj)
+	case *Cancellation:
 		if obj == nil {
 			return graphql.Null
 		}
-		return ec._Booking(ctx, sel, obj)
+		return ec._Cancellation(ctx, sel, obj)
 	default:
 		if typedObj, ok := obj.(graphql.Marshaler); ok {
 			return typedObj
@@ -20555,6 +28577,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
+	case WebhookEndpoint:
+		return ec._WebhookEndpoint(ctx, sel, &obj)
+	case *WebhookEndpoint:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._WebhookEndpoint(ctx, sel, obj)
 	case Venue:
 		return ec._Venue(ctx, sel, &obj)
 	case *Venue:
@@ -20625,6 +28654,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Channel(ctx, sel, obj)
+	case ChangeEvent:
+		return ec._ChangeEvent(ctx, sel, &obj)
+	case *ChangeEvent:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._ChangeEvent(ctx, sel, obj)
 	case Booking:
 		return ec._Booking(ctx, sel, &obj)
 	case *Booking:
@@ -20668,10 +28704,44 @@ func (ec *executionContext) _PlaceHoldResult(ctx context.Context, sel ast.Select
 	}
 }
 
+func (ec *executionContext) _RefundBookingResult(ctx context.Context, sel ast.SelectionSet, obj RefundBookingResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case RefundRefused:
+		return ec._RefundRefused(ctx, sel, &obj)
+	case *RefundRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RefundRefused(ctx, sel, obj)
+	case Refund:
+		return ec._Refund(ctx, sel, &obj)
+	case *Refund:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Refund(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of RefundBookingResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _Refusal(ctx context.Context, sel ast.SelectionSet, obj Refusal) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
+	case RefundRefused:
+		return ec._RefundRefused(ctx, sel, &obj)
+	case *RefundRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RefundRefused(ctx, sel, obj)
 	case HoldRefused:
 		return ec._HoldRefused(ctx, sel, &obj)
 	case *HoldRefused:
@@ -20686,6 +28756,13 @@ func (ec *executionContext) _Refusal(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._CheckoutRefused(ctx, sel, obj)
+	case CancellationRefused:
+		return ec._CancellationRefused(ctx, sel, &obj)
+	case *CancellationRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._CancellationRefused(ctx, sel, obj)
 	case BookingRefused:
 		return ec._BookingRefused(ctx, sel, &obj)
 	case *BookingRefused:
@@ -20725,6 +28802,33 @@ func (ec *executionContext) _ReleaseHoldResult(ctx context.Context, sel ast.Sele
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of ReleaseHoldResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _RetryRefundResult(ctx context.Context, sel ast.SelectionSet, obj RetryRefundResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case RefundRefused:
+		return ec._RefundRefused(ctx, sel, &obj)
+	case *RefundRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RefundRefused(ctx, sel, obj)
+	case Refund:
+		return ec._Refund(ctx, sel, &obj)
+	case *Refund:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Refund(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of RetryRefundResult must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -20945,7 +29049,7 @@ func (ec *executionContext) _AuditReport(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
-var bookingImplementors = []string{"Booking", "Node", "CancelBookingResult", "MarkNoShowResult"}
+var bookingImplementors = []string{"Booking", "Node", "MarkNoShowResult"}
 
 func (ec *executionContext) _Booking(ctx context.Context, sel ast.SelectionSet, obj *Booking) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, bookingImplementors)
@@ -21017,6 +29121,96 @@ func (ec *executionContext) _Booking(ctx context.Context, sel ast.SelectionSet, 
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Booking_payments(ctx, field, obj)
 				})
+		case "cancellationPolicies":
+			out.Values[i] = ec._Booking_cancellationPolicies(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "tax":
+			out.Values[i] = ec._Booking_tax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "feesKept":
+			out.Values[i] = ec._Booking_feesKept(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "refundedTotal":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Booking_refundedTotal(ctx, field, obj)
+				})
+		case "cancellations":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Booking_cancellations(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var bookingCancellationPolicyImplementors = []string{"BookingCancellationPolicy"}
+
+func (ec *executionContext) _BookingCancellationPolicy(ctx context.Context, sel ast.SelectionSet, obj *BookingCancellationPolicy) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, bookingCancellationPolicyImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("BookingCancellationPolicy")
+		case "name":
+			out.Values[i] = ec._BookingCancellationPolicy_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lines":
+			out.Values[i] = ec._BookingCancellationPolicy_lines(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "startsAt":
+			out.Values[i] = ec._BookingCancellationPolicy_startsAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "timeZone":
+			out.Values[i] = ec._BookingCancellationPolicy_timeZone(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "steps":
+			out.Values[i] = ec._BookingCancellationPolicy_steps(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "finalFee":
+			out.Values[i] = ec._BookingCancellationPolicy_finalFee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "closesAt":
+			out.Values[i] = ec._BookingCancellationPolicy_closesAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -21151,6 +29345,26 @@ func (ec *executionContext) _BookingLine(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "tax":
+			out.Values[i] = ec._BookingLine_tax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "taxRate":
+			out.Values[i] = ec._BookingLine_taxRate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fee":
+			out.Values[i] = ec._BookingLine_fee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "feeTax":
+			out.Values[i] = ec._BookingLine_feeTax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -21168,7 +29382,7 @@ func (ec *executionContext) _BookingLine(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
-var bookingRefusedImplementors = []string{"BookingRefused", "CancelBookingResult", "MarkNoShowResult", "Refusal"}
+var bookingRefusedImplementors = []string{"BookingRefused", "MarkNoShowResult", "Refusal"}
 
 func (ec *executionContext) _BookingRefused(ctx context.Context, sel ast.SelectionSet, obj *BookingRefused) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, bookingRefusedImplementors)
@@ -21327,6 +29541,387 @@ func (ec *executionContext) _CalendarNight(ctx context.Context, sel ast.Selectio
 	return out
 }
 
+var cancellationImplementors = []string{"Cancellation", "CancelBookingResult"}
+
+func (ec *executionContext) _Cancellation(ctx context.Context, sel ast.SelectionSet, obj *Cancellation) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancellationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Cancellation")
+		case "booking":
+			out.Values[i] = ec._Cancellation_booking(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "dryRun":
+			out.Values[i] = ec._Cancellation_dryRun(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "at":
+			out.Values[i] = ec._Cancellation_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lines":
+			out.Values[i] = ec._Cancellation_lines(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fee":
+			out.Values[i] = ec._Cancellation_fee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "feeTax":
+			out.Values[i] = ec._Cancellation_feeTax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refund":
+			out.Values[i] = ec._Cancellation_refund(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refundTax":
+			out.Values[i] = ec._Cancellation_refundTax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "alreadyRefunded":
+			out.Values[i] = ec._Cancellation_alreadyRefunded(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "waivedFee":
+			out.Values[i] = ec._Cancellation_waivedFee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._Cancellation_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var cancellationDeadlineImplementors = []string{"CancellationDeadline"}
+
+func (ec *executionContext) _CancellationDeadline(ctx context.Context, sel ast.SelectionSet, obj *CancellationDeadline) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancellationDeadlineImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CancellationDeadline")
+		case "until":
+			out.Values[i] = ec._CancellationDeadline_until(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fee":
+			out.Values[i] = ec._CancellationDeadline_fee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var cancellationFeeImplementors = []string{"CancellationFee"}
+
+func (ec *executionContext) _CancellationFee(ctx context.Context, sel ast.SelectionSet, obj *CancellationFee) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancellationFeeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CancellationFee")
+		case "kind":
+			out.Values[i] = ec._CancellationFee_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "basisPoints":
+			out.Values[i] = ec._CancellationFee_basisPoints(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "amount":
+			out.Values[i] = ec._CancellationFee_amount(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var cancellationPolicyImplementors = []string{"CancellationPolicy"}
+
+func (ec *executionContext) _CancellationPolicy(ctx context.Context, sel ast.SelectionSet, obj *CancellationPolicy) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancellationPolicyImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CancellationPolicy")
+		case "name":
+			out.Values[i] = ec._CancellationPolicy_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "checkInTime":
+			out.Values[i] = ec._CancellationPolicy_checkInTime(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "steps":
+			out.Values[i] = ec._CancellationPolicy_steps(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "finalFee":
+			out.Values[i] = ec._CancellationPolicy_finalFee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "closesAt":
+			out.Values[i] = ec._CancellationPolicy_closesAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var cancellationRefusedImplementors = []string{"CancellationRefused", "CancelBookingResult", "Refusal"}
+
+func (ec *executionContext) _CancellationRefused(ctx context.Context, sel ast.SelectionSet, obj *CancellationRefused) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancellationRefusedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CancellationRefused")
+		case "code":
+			out.Values[i] = ec._CancellationRefused_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._CancellationRefused_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "now":
+			out.Values[i] = ec._CancellationRefused_now(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "retryAfterMs":
+			out.Values[i] = ec._CancellationRefused_retryAfterMs(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var cancellationStepImplementors = []string{"CancellationStep"}
+
+func (ec *executionContext) _CancellationStep(ctx context.Context, sel ast.SelectionSet, obj *CancellationStep) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancellationStepImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CancellationStep")
+		case "minutesBefore":
+			out.Values[i] = ec._CancellationStep_minutesBefore(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "daysBefore":
+			out.Values[i] = ec._CancellationStep_daysBefore(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "localTime":
+			out.Values[i] = ec._CancellationStep_localTime(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "until":
+			out.Values[i] = ec._CancellationStep_until(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "fee":
+			out.Values[i] = ec._CancellationStep_fee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var cancelledLineImplementors = []string{"CancelledLine"}
+
+func (ec *executionContext) _CancelledLine(ctx context.Context, sel ast.SelectionSet, obj *CancelledLine) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, cancelledLineImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CancelledLine")
+		case "ordinal":
+			out.Values[i] = ec._CancelledLine_ordinal(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "price":
+			out.Values[i] = ec._CancelledLine_price(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fee":
+			out.Values[i] = ec._CancelledLine_fee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refund":
+			out.Values[i] = ec._CancelledLine_refund(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "tax":
+			out.Values[i] = ec._CancelledLine_tax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "feeTax":
+			out.Values[i] = ec._CancelledLine_feeTax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refundTax":
+			out.Values[i] = ec._CancelledLine_refundTax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var categoryImplementors = []string{"Category"}
 
 func (ec *executionContext) _Category(ctx context.Context, sel ast.SelectionSet, obj *Category) graphql.Marshaler {
@@ -21346,6 +29941,150 @@ func (ec *executionContext) _Category(ctx context.Context, sel ast.SelectionSet,
 		case "color":
 			out.Values[i] = ec._Category_color(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var changeEventImplementors = []string{"ChangeEvent", "Node"}
+
+func (ec *executionContext) _ChangeEvent(ctx context.Context, sel ast.SelectionSet, obj *ChangeEvent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, changeEventImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ChangeEvent")
+		case "id":
+			out.Values[i] = ec._ChangeEvent_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "type":
+			out.Values[i] = ec._ChangeEvent_type(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "subjectId":
+			out.Values[i] = ec._ChangeEvent_subjectId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "version":
+			out.Values[i] = ec._ChangeEvent_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "region":
+			out.Values[i] = ec._ChangeEvent_region(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "channelId":
+			out.Values[i] = ec._ChangeEvent_channelId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "occurredAt":
+			out.Values[i] = ec._ChangeEvent_occurredAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var changeEventConnectionImplementors = []string{"ChangeEventConnection"}
+
+func (ec *executionContext) _ChangeEventConnection(ctx context.Context, sel ast.SelectionSet, obj *ChangeEventConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, changeEventConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ChangeEventConnection")
+		case "edges":
+			out.Values[i] = ec._ChangeEventConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._ChangeEventConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._ChangeEventConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var changeEventEdgeImplementors = []string{"ChangeEventEdge"}
+
+func (ec *executionContext) _ChangeEventEdge(ctx context.Context, sel ast.SelectionSet, obj *ChangeEventEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, changeEventEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ChangeEventEdge")
+		case "cursor":
+			out.Values[i] = ec._ChangeEventEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._ChangeEventEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -21809,6 +30548,183 @@ func (ec *executionContext) _Event(ctx context.Context, sel ast.SelectionSet, ob
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Event_venue(ctx, field, obj)
 				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var eventsReplayedImplementors = []string{"EventsReplayed"}
+
+func (ec *executionContext) _EventsReplayed(ctx context.Context, sel ast.SelectionSet, obj *EventsReplayed) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, eventsReplayedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("EventsReplayed")
+		case "endpoint":
+			out.Values[i] = ec._EventsReplayed_endpoint(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "events":
+			out.Values[i] = ec._EventsReplayed_events(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "continueFrom":
+			out.Values[i] = ec._EventsReplayed_continueFrom(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var failedRefundImplementors = []string{"FailedRefund"}
+
+func (ec *executionContext) _FailedRefund(ctx context.Context, sel ast.SelectionSet, obj *FailedRefund) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, failedRefundImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FailedRefund")
+		case "refund":
+			out.Values[i] = ec._FailedRefund_refund(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "paymentId":
+			out.Values[i] = ec._FailedRefund_paymentId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "holdId":
+			out.Values[i] = ec._FailedRefund_holdId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "bookingId":
+			out.Values[i] = ec._FailedRefund_bookingId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "failedAt":
+			out.Values[i] = ec._FailedRefund_failedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var failedRefundConnectionImplementors = []string{"FailedRefundConnection"}
+
+func (ec *executionContext) _FailedRefundConnection(ctx context.Context, sel ast.SelectionSet, obj *FailedRefundConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, failedRefundConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FailedRefundConnection")
+		case "edges":
+			out.Values[i] = ec._FailedRefundConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._FailedRefundConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._FailedRefundConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var failedRefundEdgeImplementors = []string{"FailedRefundEdge"}
+
+func (ec *executionContext) _FailedRefundEdge(ctx context.Context, sel ast.SelectionSet, obj *FailedRefundEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, failedRefundEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("FailedRefundEdge")
+		case "cursor":
+			out.Values[i] = ec._FailedRefundEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._FailedRefundEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -22326,6 +31242,34 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "markNoShow":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_markNoShow(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setCancellationPolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setCancellationPolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "removeCancellationPolicy":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_removeCancellationPolicy(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setTaxRate":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setTaxRate(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "cancelBooking":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_cancelBooking(ctx, field)
@@ -22333,9 +31277,65 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "markNoShow":
+		case "refundBooking":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
-				return ec._Mutation_markNoShow(ctx, field)
+				return ec._Mutation_refundBooking(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "retryRefund":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_retryRefund(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createWebhookEndpoint":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createWebhookEndpoint(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateWebhookEndpoint":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateWebhookEndpoint(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rotateWebhookSecret":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_rotateWebhookSecret(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "deleteWebhookEndpoint":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_deleteWebhookEndpoint(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pingWebhookEndpoint":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_pingWebhookEndpoint(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "replayEvents":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_replayEvents(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "replayEventsBetween":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_replayEventsBetween(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -22385,6 +31385,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "resolveReview":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_resolveReview(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createPresaleCodes":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createPresaleCodes(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "changePresaleCode":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_changePresaleCode(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -22964,6 +31978,155 @@ func (ec *executionContext) _PoolCapacitySet(ctx context.Context, sel ast.Select
 	return out
 }
 
+var presaleCodeImplementors = []string{"PresaleCode"}
+
+func (ec *executionContext) _PresaleCode(ctx context.Context, sel ast.SelectionSet, obj *PresaleCode) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, presaleCodeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PresaleCode")
+		case "id":
+			out.Values[i] = ec._PresaleCode_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "code":
+			out.Values[i] = ec._PresaleCode_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "showId":
+			out.Values[i] = ec._PresaleCode_showId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "uses":
+			out.Values[i] = ec._PresaleCode_uses(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "held":
+			out.Values[i] = ec._PresaleCode_held(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "used":
+			out.Values[i] = ec._PresaleCode_used(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "opensAt":
+			out.Values[i] = ec._PresaleCode_opensAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "closesAt":
+			out.Values[i] = ec._PresaleCode_closesAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var presaleCodeConnectionImplementors = []string{"PresaleCodeConnection"}
+
+func (ec *executionContext) _PresaleCodeConnection(ctx context.Context, sel ast.SelectionSet, obj *PresaleCodeConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, presaleCodeConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PresaleCodeConnection")
+		case "edges":
+			out.Values[i] = ec._PresaleCodeConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._PresaleCodeConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._PresaleCodeConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var presaleCodeEdgeImplementors = []string{"PresaleCodeEdge"}
+
+func (ec *executionContext) _PresaleCodeEdge(ctx context.Context, sel ast.SelectionSet, obj *PresaleCodeEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, presaleCodeEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PresaleCodeEdge")
+		case "cursor":
+			out.Values[i] = ec._PresaleCodeEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._PresaleCodeEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var priceLevelImplementors = []string{"PriceLevel"}
 
 func (ec *executionContext) _PriceLevel(ctx context.Context, sel ast.SelectionSet, obj *PriceLevel) graphql.Marshaler {
@@ -23058,6 +32221,18 @@ func (ec *executionContext) _Property(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "cancellationPolicy":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_cancellationPolicy(ctx, field, obj)
+				})
+		case "taxRate":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_taxRate(ctx, field, obj)
+				})
 		case "roomTypes":
 			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
 				true, true,
@@ -23211,6 +32386,42 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_audit(ctx, field)
 				})
+		case "cancellationPolicy":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_cancellationPolicy(ctx, field)
+				})
+		case "failedRefunds":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_failedRefunds(ctx, field)
+				})
+		case "events":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_events(ctx, field)
+				})
+		case "webhookEndpoints":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_webhookEndpoints(ctx, field)
+				})
+		case "webhookEndpoint":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_webhookEndpoint(ctx, field)
+				})
+		case "webhookDeliveries":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_webhookDeliveries(ctx, field)
+				})
 		case "hold":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, false,
@@ -23234,6 +32445,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_paymentTimeline(ctx, field)
+				})
+		case "presaleCodes":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_presaleCodes(ctx, field)
 				})
 		case "shows":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
@@ -23344,7 +32561,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 	return out
 }
 
-var refundImplementors = []string{"Refund"}
+var refundImplementors = []string{"Refund", "RefundBookingResult", "RetryRefundResult"}
 
 func (ec *executionContext) _Refund(ctx context.Context, sel ast.SelectionSet, obj *Refund) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, refundImplementors)
@@ -23387,6 +32604,54 @@ func (ec *executionContext) _Refund(ctx context.Context, sel ast.SelectionSet, o
 			}
 		case "settledAt":
 			out.Values[i] = ec._Refund_settledAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var refundRefusedImplementors = []string{"RefundRefused", "RefundBookingResult", "RetryRefundResult", "Refusal"}
+
+func (ec *executionContext) _RefundRefused(ctx context.Context, sel ast.SelectionSet, obj *RefundRefused) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, refundRefusedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RefundRefused")
+		case "code":
+			out.Values[i] = ec._RefundRefused_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._RefundRefused_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rest":
+			out.Values[i] = ec._RefundRefused_rest(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "retryAfterMs":
+			out.Values[i] = ec._RefundRefused_retryAfterMs(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -23787,6 +33052,12 @@ func (ec *executionContext) _RoomType(ctx context.Context, sel ast.SelectionSet,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._RoomType_property(ctx, field, obj)
 				})
+		case "cancellationPolicy":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._RoomType_cancellationPolicy(ctx, field, obj)
+				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -24103,6 +33374,12 @@ func (ec *executionContext) _Show(ctx context.Context, sel ast.SelectionSet, obj
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Show_seatMap(ctx, field, obj)
 				})
+		case "cancellationPolicy":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Show_cancellationPolicy(ctx, field, obj)
+				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -24219,6 +33496,39 @@ func (ec *executionContext) _Size(ctx context.Context, sel ast.SelectionSet, obj
 			}
 		case "height":
 			out.Values[i] = ec._Size_height(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var taxRateImplementors = []string{"TaxRate"}
+
+func (ec *executionContext) _TaxRate(ctx context.Context, sel ast.SelectionSet, obj *TaxRate) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, taxRateImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TaxRate")
+		case "basisPoints":
+			out.Values[i] = ec._TaxRate_basisPoints(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -24500,6 +33810,11 @@ func (ec *executionContext) _Terms(ctx context.Context, sel ast.SelectionSet, ob
 		case "maxActiveHoldsPerInstrument":
 			out.Values[i] = ec._Terms_maxActiveHoldsPerInstrument(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxUnitsPerBuyer":
+			out.Values[i] = ec._Terms_maxUnitsPerBuyer(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "admissionRequired":
@@ -24790,43 +34105,49 @@ func (ec *executionContext) _Venue(ctx context.Context, sel ast.SelectionSet, ob
 		case "id":
 			out.Values[i] = ec._Venue_id(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "name":
 			out.Values[i] = ec._Venue_name(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "region":
 			out.Values[i] = ec._Venue_region(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "timeZone":
 			out.Values[i] = ec._Venue_timeZone(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "currency":
 			out.Values[i] = ec._Venue_currency(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "country":
 			out.Values[i] = ec._Venue_country(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "city":
 			out.Values[i] = ec._Venue_city(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "createdAt":
 			out.Values[i] = ec._Venue_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "taxRate":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Venue_taxRate(ctx, field, obj)
+				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -24968,6 +34289,405 @@ func (ec *executionContext) _Viewer(ctx context.Context, sel ast.SelectionSet, o
 			}
 		case "sessionId":
 			out.Values[i] = ec._Viewer_sessionId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var webhookDeliveryImplementors = []string{"WebhookDelivery"}
+
+func (ec *executionContext) _WebhookDelivery(ctx context.Context, sel ast.SelectionSet, obj *WebhookDelivery) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, webhookDeliveryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WebhookDelivery")
+		case "id":
+			out.Values[i] = ec._WebhookDelivery_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "endpointId":
+			out.Values[i] = ec._WebhookDelivery_endpointId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "event":
+			out.Values[i] = ec._WebhookDelivery_event(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._WebhookDelivery_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "attempts":
+			out.Values[i] = ec._WebhookDelivery_attempts(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "openedAt":
+			out.Values[i] = ec._WebhookDelivery_openedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nextAttemptAt":
+			out.Values[i] = ec._WebhookDelivery_nextAttemptAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lastAttemptAt":
+			out.Values[i] = ec._WebhookDelivery_lastAttemptAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lastStatus":
+			out.Values[i] = ec._WebhookDelivery_lastStatus(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lastError":
+			out.Values[i] = ec._WebhookDelivery_lastError(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "settledAt":
+			out.Values[i] = ec._WebhookDelivery_settledAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var webhookDeliveryConnectionImplementors = []string{"WebhookDeliveryConnection"}
+
+func (ec *executionContext) _WebhookDeliveryConnection(ctx context.Context, sel ast.SelectionSet, obj *WebhookDeliveryConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, webhookDeliveryConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WebhookDeliveryConnection")
+		case "edges":
+			out.Values[i] = ec._WebhookDeliveryConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._WebhookDeliveryConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._WebhookDeliveryConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var webhookDeliveryEdgeImplementors = []string{"WebhookDeliveryEdge"}
+
+func (ec *executionContext) _WebhookDeliveryEdge(ctx context.Context, sel ast.SelectionSet, obj *WebhookDeliveryEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, webhookDeliveryEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WebhookDeliveryEdge")
+		case "cursor":
+			out.Values[i] = ec._WebhookDeliveryEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._WebhookDeliveryEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var webhookEndpointImplementors = []string{"WebhookEndpoint", "Node"}
+
+func (ec *executionContext) _WebhookEndpoint(ctx context.Context, sel ast.SelectionSet, obj *WebhookEndpoint) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, webhookEndpointImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WebhookEndpoint")
+		case "id":
+			out.Values[i] = ec._WebhookEndpoint_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "url":
+			out.Values[i] = ec._WebhookEndpoint_url(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "description":
+			out.Values[i] = ec._WebhookEndpoint_description(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "types":
+			out.Values[i] = ec._WebhookEndpoint_types(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "channelId":
+			out.Values[i] = ec._WebhookEndpoint_channelId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._WebhookEndpoint_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "disabledReason":
+			out.Values[i] = ec._WebhookEndpoint_disabledReason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "disabledAt":
+			out.Values[i] = ec._WebhookEndpoint_disabledAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "rotatedUntil":
+			out.Values[i] = ec._WebhookEndpoint_rotatedUntil(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "version":
+			out.Values[i] = ec._WebhookEndpoint_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._WebhookEndpoint_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var webhookEndpointConnectionImplementors = []string{"WebhookEndpointConnection"}
+
+func (ec *executionContext) _WebhookEndpointConnection(ctx context.Context, sel ast.SelectionSet, obj *WebhookEndpointConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, webhookEndpointConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WebhookEndpointConnection")
+		case "edges":
+			out.Values[i] = ec._WebhookEndpointConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._WebhookEndpointConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._WebhookEndpointConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var webhookEndpointDeletedImplementors = []string{"WebhookEndpointDeleted"}
+
+func (ec *executionContext) _WebhookEndpointDeleted(ctx context.Context, sel ast.SelectionSet, obj *WebhookEndpointDeleted) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, webhookEndpointDeletedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WebhookEndpointDeleted")
+		case "endpointId":
+			out.Values[i] = ec._WebhookEndpointDeleted_endpointId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var webhookEndpointEdgeImplementors = []string{"WebhookEndpointEdge"}
+
+func (ec *executionContext) _WebhookEndpointEdge(ctx context.Context, sel ast.SelectionSet, obj *WebhookEndpointEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, webhookEndpointEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WebhookEndpointEdge")
+		case "cursor":
+			out.Values[i] = ec._WebhookEndpointEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._WebhookEndpointEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var webhookEndpointSecretImplementors = []string{"WebhookEndpointSecret"}
+
+func (ec *executionContext) _WebhookEndpointSecret(ctx context.Context, sel ast.SelectionSet, obj *WebhookEndpointSecret) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, webhookEndpointSecretImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WebhookEndpointSecret")
+		case "endpoint":
+			out.Values[i] = ec._WebhookEndpointSecret_endpoint(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "secret":
+			out.Values[i] = ec._WebhookEndpointSecret_secret(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -25476,6 +35196,26 @@ func (ec *executionContext) marshalNBooking2ᚕgithubᚗcomᚋholdfastᚋholdfas
 	return ret
 }
 
+func (ec *executionContext) marshalNBookingCancellationPolicy2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingCancellationPolicy(ctx context.Context, sel ast.SelectionSet, v BookingCancellationPolicy) graphql.Marshaler {
+	return ec._BookingCancellationPolicy(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNBookingCancellationPolicy2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingCancellationPolicyᚄ(ctx context.Context, sel ast.SelectionSet, v []BookingCancellationPolicy) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNBookingCancellationPolicy2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingCancellationPolicy(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNBookingConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingConnection(ctx context.Context, sel ast.SelectionSet, v *BookingConnection) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "BookingConnection!")
@@ -25591,12 +35331,143 @@ func (ec *executionContext) marshalNCalendarNight2ᚕgithubᚗcomᚋholdfastᚋh
 	return ret
 }
 
+func (ec *executionContext) unmarshalNCancelBookingInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelBookingInput(ctx context.Context, v any) (CancelBookingInput, error) {
+	res, err := ec.unmarshalInputCancelBookingInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNCancelBookingResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelBookingResult(ctx context.Context, sel ast.SelectionSet, v CancelBookingResult) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "CancelBookingResult!")
 		return graphql.Null
 	}
 	return ec._CancelBookingResult(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCancellation2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellation(ctx context.Context, sel ast.SelectionSet, v Cancellation) graphql.Marshaler {
+	return ec._Cancellation(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCancellation2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationᚄ(ctx context.Context, sel ast.SelectionSet, v []Cancellation) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCancellation2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellation(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCancellationDeadline2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationDeadline(ctx context.Context, sel ast.SelectionSet, v CancellationDeadline) graphql.Marshaler {
+	return ec._CancellationDeadline(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCancellationDeadline2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationDeadlineᚄ(ctx context.Context, sel ast.SelectionSet, v []CancellationDeadline) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCancellationDeadline2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationDeadline(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCancellationFee2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFee(ctx context.Context, sel ast.SelectionSet, v CancellationFee) graphql.Marshaler {
+	return ec._CancellationFee(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNCancellationFeeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFeeInput(ctx context.Context, v any) (CancellationFeeInput, error) {
+	res, err := ec.unmarshalInputCancellationFeeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCancellationFeeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFeeKind(ctx context.Context, v any) (CancellationFeeKind, error) {
+	var res CancellationFeeKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNCancellationFeeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationFeeKind(ctx context.Context, sel ast.SelectionSet, v CancellationFeeKind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx context.Context, sel ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "CancellationPolicy!")
+		return graphql.Null
+	}
+	return ec._CancellationPolicy(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCancellationStep2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStep(ctx context.Context, sel ast.SelectionSet, v CancellationStep) graphql.Marshaler {
+	return ec._CancellationStep(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCancellationStep2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStepᚄ(ctx context.Context, sel ast.SelectionSet, v []CancellationStep) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCancellationStep2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStep(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNCancellationStepInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStepInput(ctx context.Context, v any) (CancellationStepInput, error) {
+	res, err := ec.unmarshalInputCancellationStepInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCancellationStepInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStepInputᚄ(ctx context.Context, v any) ([]CancellationStepInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]CancellationStepInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNCancellationStepInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationStepInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNCancelledLine2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelledLine(ctx context.Context, sel ast.SelectionSet, v CancelledLine) graphql.Marshaler {
+	return ec._CancelledLine(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCancelledLine2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelledLineᚄ(ctx context.Context, sel ast.SelectionSet, v []CancelledLine) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCancelledLine2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelledLine(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNCategory2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCategory(ctx context.Context, sel ast.SelectionSet, v Category) graphql.Marshaler {
@@ -25617,6 +35488,99 @@ func (ec *executionContext) marshalNCategory2ᚕgithubᚗcomᚋholdfastᚋholdfa
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNChangeEvent2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEvent(ctx context.Context, sel ast.SelectionSet, v ChangeEvent) graphql.Marshaler {
+	return ec._ChangeEvent(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNChangeEvent2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventᚄ(ctx context.Context, sel ast.SelectionSet, v []ChangeEvent) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNChangeEvent2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEvent(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNChangeEventConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventConnection(ctx context.Context, sel ast.SelectionSet, v *ChangeEventConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "ChangeEventConnection!")
+		return graphql.Null
+	}
+	return ec._ChangeEventConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNChangeEventEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventEdge(ctx context.Context, sel ast.SelectionSet, v ChangeEventEdge) graphql.Marshaler {
+	return ec._ChangeEventEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNChangeEventEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []ChangeEventEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNChangeEventEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNChangeEventType2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventType(ctx context.Context, v any) (ChangeEventType, error) {
+	var res ChangeEventType
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNChangeEventType2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventType(ctx context.Context, sel ast.SelectionSet, v ChangeEventType) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNChangeEventType2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventTypeᚄ(ctx context.Context, v any) ([]ChangeEventType, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]ChangeEventType, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNChangeEventType2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventType(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNChangeEventType2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventTypeᚄ(ctx context.Context, sel ast.SelectionSet, v []ChangeEventType) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNChangeEventType2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventType(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNChangePresaleCodeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangePresaleCodeInput(ctx context.Context, v any) (ChangePresaleCodeInput, error) {
+	res, err := ec.unmarshalInputChangePresaleCodeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNChannel2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChannel(ctx context.Context, sel ast.SelectionSet, v Channel) graphql.Marshaler {
@@ -25737,6 +35701,11 @@ func (ec *executionContext) unmarshalNCreateKeyInput2githubᚗcomᚋholdfastᚋh
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNCreatePresaleCodesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreatePresaleCodesInput(ctx context.Context, v any) (CreatePresaleCodesInput, error) {
+	res, err := ec.unmarshalInputCreatePresaleCodesInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateRoomTypeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateRoomTypeInput(ctx context.Context, v any) (CreateRoomTypeInput, error) {
 	res, err := ec.unmarshalInputCreateRoomTypeInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -25754,6 +35723,11 @@ func (ec *executionContext) unmarshalNCreateSiteInput2githubᚗcomᚋholdfastᚋ
 
 func (ec *executionContext) unmarshalNCreateTenantInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateTenantInput(ctx context.Context, v any) (CreateTenantInput, error) {
 	res, err := ec.unmarshalInputCreateTenantInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateWebhookEndpointInput(ctx context.Context, v any) (CreateWebhookEndpointInput, error) {
+	res, err := ec.unmarshalInputCreateWebhookEndpointInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -25785,12 +35759,25 @@ func (ec *executionContext) marshalNDateTime2timeᚐTime(ctx context.Context, se
 	return res
 }
 
+func (ec *executionContext) unmarshalNDeleteWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeleteWebhookEndpointInput(ctx context.Context, v any) (DeleteWebhookEndpointInput, error) {
+	res, err := ec.unmarshalInputDeleteWebhookEndpointInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNEvent2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEvent(ctx context.Context, sel ast.SelectionSet, v *Event) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "Event!")
 		return graphql.Null
 	}
 	return ec._Event(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNEventsReplayed2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEventsReplayed(ctx context.Context, sel ast.SelectionSet, v *EventsReplayed) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "EventsReplayed!")
+		return graphql.Null
+	}
+	return ec._EventsReplayed(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNExtendHoldInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐExtendHoldInput(ctx context.Context, v any) (ExtendHoldInput, error) {
@@ -25804,6 +35791,54 @@ func (ec *executionContext) marshalNExtendHoldResult2githubᚗcomᚋholdfastᚋh
 		return graphql.Null
 	}
 	return ec._ExtendHoldResult(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNFailedRefund2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefund(ctx context.Context, sel ast.SelectionSet, v FailedRefund) graphql.Marshaler {
+	return ec._FailedRefund(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNFailedRefund2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundᚄ(ctx context.Context, sel ast.SelectionSet, v []FailedRefund) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFailedRefund2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefund(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNFailedRefundConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundConnection(ctx context.Context, sel ast.SelectionSet, v *FailedRefundConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "FailedRefundConnection!")
+		return graphql.Null
+	}
+	return ec._FailedRefundConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNFailedRefundEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundEdge(ctx context.Context, sel ast.SelectionSet, v FailedRefundEdge) graphql.Marshaler {
+	return ec._FailedRefundEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNFailedRefundEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []FailedRefundEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNFailedRefundEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐFailedRefundEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNFloat2float64(ctx context.Context, v any) (float64, error) {
@@ -26100,6 +36135,14 @@ func (ec *executionContext) marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋg
 	return ec._Money(ctx, sel, &v)
 }
 
+func (ec *executionContext) marshalNMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx context.Context, sel ast.SelectionSet, v *Money) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "Money!")
+		return graphql.Null
+	}
+	return ec._Money(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNMoneyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx context.Context, v any) (MoneyInput, error) {
 	res, err := ec.unmarshalInputMoneyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -26299,6 +36342,62 @@ func (ec *executionContext) unmarshalNPoolInput2ᚕgithubᚗcomᚋholdfastᚋhol
 	return res, nil
 }
 
+func (ec *executionContext) marshalNPresaleCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCode(ctx context.Context, sel ast.SelectionSet, v PresaleCode) graphql.Marshaler {
+	return ec._PresaleCode(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPresaleCode2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeᚄ(ctx context.Context, sel ast.SelectionSet, v []PresaleCode) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPresaleCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCode(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNPresaleCode2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCode(ctx context.Context, sel ast.SelectionSet, v *PresaleCode) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "PresaleCode!")
+		return graphql.Null
+	}
+	return ec._PresaleCode(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPresaleCodeConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeConnection(ctx context.Context, sel ast.SelectionSet, v *PresaleCodeConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "PresaleCodeConnection!")
+		return graphql.Null
+	}
+	return ec._PresaleCodeConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPresaleCodeEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeEdge(ctx context.Context, sel ast.SelectionSet, v PresaleCodeEdge) graphql.Marshaler {
+	return ec._PresaleCodeEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPresaleCodeEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []PresaleCodeEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPresaleCodeEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCodeEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNPriceLevel2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPriceLevel(ctx context.Context, sel ast.SelectionSet, v PriceLevel) graphql.Marshaler {
 	return ec._PriceLevel(ctx, sel, &v)
 }
@@ -26414,6 +36513,19 @@ func (ec *executionContext) marshalNRefund2ᚕgithubᚗcomᚋholdfastᚋholdfast
 	return ret
 }
 
+func (ec *executionContext) unmarshalNRefundBookingInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefundBookingInput(ctx context.Context, v any) (RefundBookingInput, error) {
+	res, err := ec.unmarshalInputRefundBookingInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRefundBookingResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefundBookingResult(ctx context.Context, sel ast.SelectionSet, v RefundBookingResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RefundBookingResult!")
+		return graphql.Null
+	}
+	return ec._RefundBookingResult(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNRefundState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefundState(ctx context.Context, v any) (RefundState, error) {
 	var res RefundState
 	err := res.UnmarshalGQL(v)
@@ -26465,6 +36577,11 @@ func (ec *executionContext) marshalNReleaseHoldResult2githubᚗcomᚋholdfastᚋ
 		return graphql.Null
 	}
 	return ec._ReleaseHoldResult(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNRemoveCancellationPolicyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRemoveCancellationPolicyInput(ctx context.Context, v any) (RemoveCancellationPolicyInput, error) {
+	res, err := ec.unmarshalInputRemoveCancellationPolicyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNRepair2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepair(ctx context.Context, sel ast.SelectionSet, v Repair) graphql.Marshaler {
@@ -26559,9 +36676,32 @@ func (ec *executionContext) marshalNRepairedBy2githubᚗcomᚋholdfastᚋholdfas
 	return v
 }
 
+func (ec *executionContext) unmarshalNReplayEventsBetweenInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReplayEventsBetweenInput(ctx context.Context, v any) (ReplayEventsBetweenInput, error) {
+	res, err := ec.unmarshalInputReplayEventsBetweenInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNReplayEventsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReplayEventsInput(ctx context.Context, v any) (ReplayEventsInput, error) {
+	res, err := ec.unmarshalInputReplayEventsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNResolveReviewInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐResolveReviewInput(ctx context.Context, v any) (ResolveReviewInput, error) {
 	res, err := ec.unmarshalInputResolveReviewInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRetryRefundInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRetryRefundInput(ctx context.Context, v any) (RetryRefundInput, error) {
+	res, err := ec.unmarshalInputRetryRefundInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRetryRefundResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRetryRefundResult(ctx context.Context, sel ast.SelectionSet, v RetryRefundResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RetryRefundResult!")
+		return graphql.Null
+	}
+	return ec._RetryRefundResult(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNReview2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReview(ctx context.Context, sel ast.SelectionSet, v *Review) graphql.Marshaler {
@@ -26675,6 +36815,11 @@ func (ec *executionContext) marshalNSeatStatus2githubᚗcomᚋholdfastᚋholdfas
 	return v
 }
 
+func (ec *executionContext) unmarshalNSetCancellationPolicyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetCancellationPolicyInput(ctx context.Context, v any) (SetCancellationPolicyInput, error) {
+	res, err := ec.unmarshalInputSetCancellationPolicyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNSetChannelSuspendedInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetChannelSuspendedInput(ctx context.Context, v any) (SetChannelSuspendedInput, error) {
 	res, err := ec.unmarshalInputSetChannelSuspendedInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -26702,6 +36847,11 @@ func (ec *executionContext) unmarshalNSetPriceInput2githubᚗcomᚋholdfastᚋho
 
 func (ec *executionContext) unmarshalNSetShowStateInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetShowStateInput(ctx context.Context, v any) (SetShowStateInput, error) {
 	res, err := ec.unmarshalInputSetShowStateInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSetTaxRateInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetTaxRateInput(ctx context.Context, v any) (SetTaxRateInput, error) {
+	res, err := ec.unmarshalInputSetTaxRateInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -26821,6 +36971,18 @@ func (ec *executionContext) marshalNString2ᚕstringᚄ(ctx context.Context, sel
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNTaxRate2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTaxRate(ctx context.Context, sel ast.SelectionSet, v TaxRate) graphql.Marshaler {
+	return ec._TaxRate(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNTaxRate2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTaxRate(ctx context.Context, sel ast.SelectionSet, v *TaxRate) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "TaxRate!")
+		return graphql.Null
+	}
+	return ec._TaxRate(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNTenant2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTenant(ctx context.Context, sel ast.SelectionSet, v Tenant) graphql.Marshaler {
@@ -26959,6 +37121,11 @@ func (ec *executionContext) marshalNUnresolvedReason2githubᚗcomᚋholdfastᚋh
 	return v
 }
 
+func (ec *executionContext) unmarshalNUpdateWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateWebhookEndpointInput(ctx context.Context, v any) (UpdateWebhookEndpointInput, error) {
+	res, err := ec.unmarshalInputUpdateWebhookEndpointInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNVenue2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐVenue(ctx context.Context, sel ast.SelectionSet, v Venue) graphql.Marshaler {
 	return ec._Venue(ctx, sel, &v)
 }
@@ -27021,6 +37188,159 @@ func (ec *executionContext) marshalNViewer2ᚖgithubᚗcomᚋholdfastᚋholdfast
 		return graphql.Null
 	}
 	return ec._Viewer(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNWebhookDelivery2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDelivery(ctx context.Context, sel ast.SelectionSet, v WebhookDelivery) graphql.Marshaler {
+	return ec._WebhookDelivery(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNWebhookDelivery2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryᚄ(ctx context.Context, sel ast.SelectionSet, v []WebhookDelivery) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNWebhookDelivery2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDelivery(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNWebhookDelivery2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDelivery(ctx context.Context, sel ast.SelectionSet, v *WebhookDelivery) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "WebhookDelivery!")
+		return graphql.Null
+	}
+	return ec._WebhookDelivery(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNWebhookDeliveryConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryConnection(ctx context.Context, sel ast.SelectionSet, v *WebhookDeliveryConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "WebhookDeliveryConnection!")
+		return graphql.Null
+	}
+	return ec._WebhookDeliveryConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNWebhookDeliveryEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryEdge(ctx context.Context, sel ast.SelectionSet, v WebhookDeliveryEdge) graphql.Marshaler {
+	return ec._WebhookDeliveryEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNWebhookDeliveryEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []WebhookDeliveryEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNWebhookDeliveryEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNWebhookDeliveryState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryState(ctx context.Context, v any) (WebhookDeliveryState, error) {
+	var res WebhookDeliveryState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNWebhookDeliveryState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryState(ctx context.Context, sel ast.SelectionSet, v WebhookDeliveryState) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNWebhookEndpoint2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpoint(ctx context.Context, sel ast.SelectionSet, v WebhookEndpoint) graphql.Marshaler {
+	return ec._WebhookEndpoint(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNWebhookEndpoint2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointᚄ(ctx context.Context, sel ast.SelectionSet, v []WebhookEndpoint) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNWebhookEndpoint2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpoint(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNWebhookEndpoint2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpoint(ctx context.Context, sel ast.SelectionSet, v *WebhookEndpoint) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "WebhookEndpoint!")
+		return graphql.Null
+	}
+	return ec._WebhookEndpoint(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNWebhookEndpointConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointConnection(ctx context.Context, sel ast.SelectionSet, v *WebhookEndpointConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "WebhookEndpointConnection!")
+		return graphql.Null
+	}
+	return ec._WebhookEndpointConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNWebhookEndpointDeleted2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointDeleted(ctx context.Context, sel ast.SelectionSet, v *WebhookEndpointDeleted) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "WebhookEndpointDeleted!")
+		return graphql.Null
+	}
+	return ec._WebhookEndpointDeleted(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNWebhookEndpointEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointEdge(ctx context.Context, sel ast.SelectionSet, v WebhookEndpointEdge) graphql.Marshaler {
+	return ec._WebhookEndpointEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNWebhookEndpointEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []WebhookEndpointEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNWebhookEndpointEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointInput(ctx context.Context, v any) (WebhookEndpointInput, error) {
+	res, err := ec.unmarshalInputWebhookEndpointInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNWebhookEndpointSecret2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointSecret(ctx context.Context, sel ast.SelectionSet, v *WebhookEndpointSecret) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "WebhookEndpointSecret!")
+		return graphql.Null
+	}
+	return ec._WebhookEndpointSecret(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNWebhookEndpointState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointState(ctx context.Context, v any) (WebhookEndpointState, error) {
+	var res WebhookEndpointState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNWebhookEndpointState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpointState(ctx context.Context, sel ast.SelectionSet, v WebhookEndpointState) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) unmarshalNWeekday2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekday(ctx context.Context, v any) (Weekday, error) {
@@ -27267,6 +37587,49 @@ func (ec *executionContext) marshalOBoolean2ᚖbool(ctx context.Context, sel ast
 	_ = ctx
 	res := graphql.MarshalBoolean(*v)
 	return res
+}
+
+func (ec *executionContext) marshalOCancellation2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellation(ctx context.Context, sel ast.SelectionSet, v *Cancellation) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Cancellation(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOChangeEventType2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventTypeᚄ(ctx context.Context, v any) ([]ChangeEventType, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]ChangeEventType, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNChangeEventType2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventType(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOChangeEventType2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventTypeᚄ(ctx context.Context, sel ast.SelectionSet, v []ChangeEventType) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNChangeEventType2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventType(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOChart2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChart(ctx context.Context, sel ast.SelectionSet, v *Chart) graphql.Marshaler {
@@ -27630,6 +37993,45 @@ func (ec *executionContext) marshalOVenue2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 		return graphql.Null
 	}
 	return ec._Venue(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOWebhookDeliveryState2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryState(ctx context.Context, v any) (*WebhookDeliveryState, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(WebhookDeliveryState)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOWebhookDeliveryState2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryState(ctx context.Context, sel ast.SelectionSet, v *WebhookDeliveryState) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalOWebhookDisabledReason2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDisabledReason(ctx context.Context, v any) (*WebhookDisabledReason, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(WebhookDisabledReason)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOWebhookDisabledReason2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDisabledReason(ctx context.Context, sel ast.SelectionSet, v *WebhookDisabledReason) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) marshalOWebhookEndpoint2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookEndpoint(ctx context.Context, sel ast.SelectionSet, v *WebhookEndpoint) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._WebhookEndpoint(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalO__EnumValue2ᚕgithubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚋintrospectionᚐEnumValueᚄ(ctx context.Context, sel ast.SelectionSet, v []introspection.EnumValue) graphql.Marshaler {

@@ -15,7 +15,7 @@ import (
 	"github.com/holdfast/holdfast/tenants"
 )
 
-// The booking after the cancellation, or why it was refused.
+// The cancellation, or why it was refused.
 type CancelBookingResult interface {
 	IsCancelBookingResult()
 }
@@ -50,6 +50,11 @@ type PlaceHoldResult interface {
 	IsPlaceHoldResult()
 }
 
+// The refund, or why it was refused.
+type RefundBookingResult interface {
+	IsRefundBookingResult()
+}
+
 // An expected no: the rule that spoke and a sentence for people. Nothing was changed.
 type Refusal interface {
 	IsRefusal()
@@ -58,6 +63,11 @@ type Refusal interface {
 // The released hold, or why it was not released.
 type ReleaseHoldResult interface {
 	IsReleaseHoldResult()
+}
+
+// The new refund, or why it was refused.
+type RetryRefundResult interface {
+	IsRetryRefundResult()
 }
 
 // Anything drawn that is not a seat: a stage, a bar, a block of general admission.
@@ -140,15 +150,39 @@ type Booking struct {
 	// The hold that it was.
 	HoldID string `json:"holdId"`
 	// Every unit of it.
-	Lines  []BookingLine    `json:"lines"`
-	Source inventory.HoldID `json:"-"`
+	Lines []BookingLine `json:"lines"`
+	// The policies that it was sold under: one for each show, and for each hotel and day of arrival.
+	// Nothing that is changed later changes them. Empty for a booking older than policies, which only an
+	// admin cancels.
+	CancellationPolicies []BookingCancellationPolicy `json:"cancellationPolicies"`
+	// The tax within the total.
+	Tax Money `json:"tax"`
+	// What cancellations of it cost so far.
+	FeesKept Money            `json:"feesKept"`
+	Source   inventory.HoldID `json:"-"`
 }
 
 func (Booking) IsNode() {}
 
-func (Booking) IsCancelBookingResult() {}
-
 func (Booking) IsMarkNoShowResult() {}
+
+// The policy that lines of a booking were sold under, with its instants.
+type BookingCancellationPolicy struct {
+	// The policy's name.
+	Name string `json:"name"`
+	// The numbers of the lines that it is for.
+	Lines []int64 `json:"lines"`
+	// When the show begins, or when the guests are expected.
+	StartsAt time.Time `json:"startsAt"`
+	// The time zone in which days were counted.
+	TimeZone string `json:"timeZone"`
+	// The steps in the order of time.
+	Steps []CancellationDeadline `json:"steps"`
+	// The fee after the last step.
+	FinalFee CancellationFee `json:"finalFee"`
+	// The instant from which only the seller cancels.
+	ClosesAt time.Time `json:"closesAt"`
+}
 
 // A page of bookings.
 type BookingConnection struct {
@@ -180,6 +214,14 @@ type BookingLine struct {
 	Unit Unit `json:"unit"`
 	// The price of the whole line.
 	Amount Money `json:"amount"`
+	// The tax within the price.
+	Tax Money `json:"tax"`
+	// The rate of that tax at the sale.
+	TaxRate TaxRate `json:"taxRate"`
+	// What its cancellation cost: nothing while it stands.
+	Fee Money `json:"fee"`
+	// The tax within that fee.
+	FeeTax Money `json:"feeTax"`
 }
 
 // Lines of a booking.
@@ -199,8 +241,6 @@ type BookingRefused struct {
 	// A sentence for people, in English.
 	Message string `json:"message"`
 }
-
-func (BookingRefused) IsCancelBookingResult() {}
 
 func (BookingRefused) IsMarkNoShowResult() {}
 
@@ -240,12 +280,218 @@ type CalendarNight struct {
 	MaxStayThrough *int64 `json:"maxStayThrough"`
 }
 
+// Lines of a booking to be cancelled.
+type CancelBookingInput struct {
+	// The request's own key, 1 to 255 characters. A dry run does not use it up.
+	RequestKey string `json:"requestKey"`
+	// The booking.
+	Booking string `json:"booking"`
+	// The numbers of the lines; none means all that still stand.
+	Lines []int64 `json:"lines"`
+	// Only say what would be done.
+	DryRun bool `json:"dryRun"`
+	// The fee that was shown; if it is another one now, nothing is done.
+	ExpectedFee *MoneyInput `json:"expectedFee"`
+	// The refund that was shown; if it is another one now, nothing is done.
+	ExpectedRefund *MoneyInput `json:"expectedRefund"`
+	// Give everything back. For admin keys, with a reason.
+	WaiveFee bool `json:"waiveFee"`
+	// Why, up to 200 characters; it is recorded, and shown with the booking.
+	Reason *string `json:"reason"`
+}
+
+// What a cancellation did, or in a dry run would do.
+type Cancellation struct {
+	// The booking afterwards; in a dry run as it is.
+	Booking Booking `json:"booking"`
+	// Whether nothing was done.
+	DryRun bool `json:"dryRun"`
+	// The instant that chose the fee.
+	At time.Time `json:"at"`
+	// The lines.
+	Lines []CancelledLine `json:"lines"`
+	// What is kept.
+	Fee Money `json:"fee"`
+	// The tax within the fee.
+	FeeTax Money `json:"feeTax"`
+	// The money that goes back.
+	Refund Money `json:"refund"`
+	// The tax within what the lines are due.
+	RefundTax Money `json:"refundTax"`
+	// What the lines are due and was given back before, outside a cancellation. Their prices are fee +
+	// refund + alreadyRefunded.
+	AlreadyRefunded Money `json:"alreadyRefunded"`
+	// The fee that was waived.
+	WaivedFee Money `json:"waivedFee"`
+	// Why it was cancelled; null when nobody said.
+	Reason *string `json:"reason"`
+}
+
+func (Cancellation) IsCancelBookingResult() {}
+
+// What a cancellation costs until an instant.
+type CancellationDeadline struct {
+	// The instant. At it, the next step holds.
+	Until time.Time `json:"until"`
+	// The fee before it.
+	Fee CancellationFee `json:"fee"`
+}
+
+// A part of a price that is kept. It is never more than the price.
+type CancellationFee struct {
+	// How it is reckoned.
+	Kind CancellationFeeKind `json:"kind"`
+	// Hundredths of a percent of the price; null for an amount.
+	BasisPoints *int64 `json:"basisPoints"`
+	// The amount; null for a part of the price.
+	Amount *Money `json:"amount"`
+}
+
+// A fee: one of its three forms. Amounts are in the currency of the hotel, venue or show, so the
+// tenant's own policy has none.
+type CancellationFeeInput struct {
+	// Hundredths of a percent of the price, 0 to 10000.
+	BasisPoints *int64 `json:"basisPoints"`
+	// An amount for each seat, each place of a pool, and each room and night.
+	PerUnit *MoneyInput `json:"perUnit"`
+	// An amount for all that one booking has of a show, or of a hotel and a day of arrival.
+	PerBooking *MoneyInput `json:"perBooking"`
+}
+
+// What a cancellation costs, from long before the start until after it. The start of a show is its own,
+// that of a stay is the check-in time on the day of arrival.
+type CancellationPolicy struct {
+	// What buyers are told, such as "Flexible".
+	Name string `json:"name"`
+	// From when guests of a hotel are expected, by its clock, such as "15:00".
+	CheckInTime string `json:"checkInTime"`
+	// The steps in the order of time. Each holds until its time, then the next.
+	Steps []CancellationStep `json:"steps"`
+	// The fee after the last step.
+	FinalFee CancellationFee `json:"finalFee"`
+	// The instant from which only the seller cancels; null where the start is not known.
+	ClosesAt *time.Time `json:"closesAt"`
+}
+
+// A cancellation that was refused. Nothing was changed.
+type CancellationRefused struct {
+	// The rule that spoke.
+	Code RefusalCode `json:"code"`
+	// A sentence for people, in English.
+	Message string `json:"message"`
+	// What it would do now, when that is not what was expected (FEE_CHANGED).
+	Now *Cancellation `json:"now"`
+	// How many milliseconds to wait before trying again; null when waiting does not help.
+	RetryAfterMs *int64 `json:"retryAfterMs"`
+}
+
+func (CancellationRefused) IsCancelBookingResult() {}
+
+func (CancellationRefused) IsRefusal() {}
+
+// What a cancellation costs until some time before the start.
+type CancellationStep struct {
+	// How many minutes before the start, whatever the clocks do; null where days are counted.
+	MinutesBefore *int64 `json:"minutesBefore"`
+	// How many calendar days before the day of the start; null where minutes are counted.
+	DaysBefore *int64 `json:"daysBefore"`
+	// At what time of that day, by the clock of the hotel or venue; null means the time of the start.
+	LocalTime *string `json:"localTime"`
+	// The instant that this is; null where the start is not known.
+	Until *time.Time `json:"until"`
+	// The fee before it.
+	Fee CancellationFee `json:"fee"`
+}
+
+// A step of a cancellation policy: either minutesBefore or daysBefore.
+type CancellationStepInput struct {
+	// Minutes before the start, 0 to 1051200.
+	MinutesBefore *int64 `json:"minutesBefore"`
+	// Calendar days before the day of the start, 0 to 730.
+	DaysBefore *int64 `json:"daysBefore"`
+	// With daysBefore: at what time of that day, such as "18:00"; without it, at the time of the start.
+	LocalTime *string `json:"localTime"`
+	// The fee before that.
+	Fee CancellationFeeInput `json:"fee"`
+}
+
+// One line of a cancellation. Its price is fee + refund, its tax feeTax + refundTax.
+type CancelledLine struct {
+	// Its number in the booking.
+	Ordinal int64 `json:"ordinal"`
+	// What it cost.
+	Price Money `json:"price"`
+	// What is kept of that.
+	Fee Money `json:"fee"`
+	// What is due back.
+	Refund Money `json:"refund"`
+	// The tax within the price.
+	Tax Money `json:"tax"`
+	// The tax within the fee.
+	FeeTax Money `json:"feeTax"`
+	// The tax within the refund.
+	RefundTax Money `json:"refundTax"`
+}
+
 // A group of seats that are worth the same.
 type Category struct {
 	// The name, unique in the chart.
 	Name string `json:"name"`
 	// A CSS colour; null when the plan has none.
 	Color *string `json:"color"`
+}
+
+// Something that happened to a booking or a refund. Event, without more, is a production on a stage.
+type ChangeEvent struct {
+	// The public id. Webhooks carry it as webhook-id, the same in each try and in each replay.
+	ID string `json:"id"`
+	// What happened.
+	Type ChangeEventType `json:"type"`
+	// The public id of the booking or refund, or of the webhook endpoint that is tested.
+	SubjectID string `json:"subjectId"`
+	// The subject's version after the change. Of two events about one subject the one with the higher
+	// version is the later, in whichever order they arrive.
+	Version int64 `json:"version"`
+	// Where it happened, such as "eu".
+	Region string `json:"region"`
+	// The channel that made the sale; null for none.
+	ChannelID *string `json:"channelId"`
+	// When it happened.
+	OccurredAt time.Time `json:"occurredAt"`
+}
+
+func (ChangeEvent) IsNode() {}
+
+// A page of events.
+type ChangeEventConnection struct {
+	// The events with their cursors.
+	Edges []ChangeEventEdge `json:"edges"`
+	// The events alone.
+	Nodes []ChangeEvent `json:"nodes"`
+	// Whether and where the list goes on. While there is nothing new, endCursor is the one that was given.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// An event in a page.
+type ChangeEventEdge struct {
+	// Where the event stands in the list.
+	Cursor string `json:"cursor"`
+	// The event.
+	Node ChangeEvent `json:"node"`
+}
+
+// What to set of a presale code; null leaves a value as it is.
+type ChangePresaleCodeInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The id of the code.
+	PresaleCode string `json:"presaleCode"`
+	// 0 to 1000000. Fewer than are held and used ends the code.
+	Uses *int64 `json:"uses"`
+	// From when it is good.
+	OpensAt *time.Time `json:"opensAt"`
+	// Until when it is good.
+	ClosesAt *time.Time `json:"closesAt"`
 }
 
 // A way of selling.
@@ -428,6 +674,22 @@ type CreateKeyInput struct {
 	ExpiresAt *time.Time `json:"expiresAt"`
 }
 
+// Presale codes of one show with the same uses and window.
+type CreatePresaleCodesInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The show.
+	Show string `json:"show"`
+	// 1 to 1000 codes of 4 to 64 letters A to Z, digits, - and _. Capitals and spaces make no difference.
+	Codes []string `json:"codes"`
+	// How many holds each code is good for, 0 to 1000000.
+	Uses int64 `json:"uses"`
+	// From when they are good; null is at once.
+	OpensAt *time.Time `json:"opensAt"`
+	// Until when they are good; null is until the sale ends.
+	ClosesAt *time.Time `json:"closesAt"`
+}
+
 // A room type to be.
 type CreateRoomTypeInput struct {
 	// The request's own key, 1 to 255 characters.
@@ -492,10 +754,32 @@ type CreateTenantInput struct {
 	Slug string `json:"slug"`
 	// Where what belongs to no property or venue is kept, such as "eu".
 	HomeRegion string `json:"homeRegion"`
-	// Who takes the money; by default "sandbox".
+	// Who takes the money: "offline", "sandbox" or "stripe"; by default "sandbox".
 	PaymentProvider *string `json:"paymentProvider"`
-	// The provider's account, 1 to 200 characters; by default the tenant's id.
+	// The provider's account, 1 to 200 characters; by default the tenant's id. Stripe needs one of its own, such as
+	// "acct_1A2b3C".
 	PaymentAccount *string `json:"paymentAccount"`
+}
+
+// A webhook endpoint to be.
+type CreateWebhookEndpointInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// Where the messages are posted: an https URL of up to 2000 characters, at a public address.
+	URL string `json:"url"`
+	// What it is, for people, up to 200 characters.
+	Description *string `json:"description"`
+	// What it is told of; without any it is told of everything, also of types that are added later.
+	Types []ChangeEventType `json:"types"`
+	// The channel whose sales it is told of. A partner key's is always its own; an admin key leaves it out
+	// for all channels.
+	Channel *string `json:"channel"`
+}
+
+// A webhook endpoint to be ended.
+type DeleteWebhookEndpointInput struct {
+	// The endpoint.
+	Endpoint string `json:"endpoint"`
 }
 
 // A production.
@@ -509,12 +793,54 @@ type Event struct {
 
 func (Event) IsNode() {}
 
+// What a replay opened again.
+type EventsReplayed struct {
+	// The endpoint that they are sent to.
+	Endpoint WebhookEndpoint `json:"endpoint"`
+	// How many events are sent.
+	Events int64 `json:"events"`
+	// Where the next replay of the same time begins; null when all of it was opened.
+	ContinueFrom *time.Time `json:"continueFrom"`
+}
+
 // Which hold to extend.
 type ExtendHoldInput struct {
 	// The request's own key, 1 to 255 characters: the same request again extends nothing.
 	RequestKey string `json:"requestKey"`
 	// The hold.
 	Hold string `json:"hold"`
+}
+
+// A refund that has failed for good.
+type FailedRefund struct {
+	// The last try.
+	Refund Refund `json:"refund"`
+	// The payment that it is of.
+	PaymentID string `json:"paymentId"`
+	// The hold that was paid for.
+	HoldID string `json:"holdId"`
+	// The booking; null when the money bought none.
+	BookingID *string `json:"bookingId"`
+	// Since when it waits for somebody.
+	FailedAt time.Time `json:"failedAt"`
+}
+
+// A page of refunds that have failed for good.
+type FailedRefundConnection struct {
+	// The refunds with their cursors.
+	Edges []FailedRefundEdge `json:"edges"`
+	// The refunds alone.
+	Nodes []FailedRefund `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A refund in a page.
+type FailedRefundEdge struct {
+	// Where the refund stands in the list.
+	Cursor string `json:"cursor"`
+	// The refund.
+	Node FailedRefund `json:"node"`
 }
 
 // A buyer's session.
@@ -636,7 +962,7 @@ type Key struct {
 	ExpiresAt *time.Time `json:"expiresAt"`
 	// When it was revoked; null while it works.
 	RevokedAt *time.Time `json:"revokedAt"`
-	// When it was last used, about a minute exact; null when it never was.
+	// When it was last used, about an hour exact; null when it never was.
 	LastUsedAt *time.Time `json:"lastUsedAt"`
 }
 
@@ -825,6 +1151,9 @@ type PlaceHoldInput struct {
 	Lines []HoldLineInput `json:"lines"`
 	// The total that the buyer was shown; another one is refused. Null accepts the present price.
 	ExpectedTotal *MoneyInput `json:"expectedTotal"`
+	// A presale code, which lets the buyer in before the sale opens and takes one of the code's uses. The
+	// hold's seats and pools must be of one show.
+	PresaleCode *string `json:"presaleCode"`
 }
 
 // A place on the drawing, in plan units.
@@ -882,6 +1211,44 @@ type PoolQuantityInput struct {
 	Pool string `json:"pool"`
 	// How many units, 1 to 1000.
 	Quantity int64 `json:"quantity"`
+}
+
+// A code that opens a show's sale early, for as many holds as it has uses.
+type PresaleCode struct {
+	// The public id.
+	ID string `json:"id"`
+	// The code, in capitals. Buyers may write it in any case and with spaces.
+	Code string `json:"code"`
+	// The show that it is good for.
+	ShowID string `json:"showId"`
+	// How many holds it is good for.
+	Uses int64 `json:"uses"`
+	// How many of them live holds have; a hold that ends without a sale gives its use back.
+	Held int64 `json:"held"`
+	// How many of them were sold. A sale keeps its use, also when it is cancelled.
+	Used int64 `json:"used"`
+	// From when it is good; null is from the beginning.
+	OpensAt *time.Time `json:"opensAt"`
+	// Until when it is good, for the hold, its extension and its checkout; null is until the sale ends.
+	ClosesAt *time.Time `json:"closesAt"`
+}
+
+// A page of presale codes.
+type PresaleCodeConnection struct {
+	// The codes with their cursors.
+	Edges []PresaleCodeEdge `json:"edges"`
+	// The codes alone.
+	Nodes []PresaleCode `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A presale code in a page.
+type PresaleCodeEdge struct {
+	// Where the code stands in the list.
+	Cursor string `json:"cursor"`
+	// The code.
+	Node PresaleCode `json:"node"`
 }
 
 // A price of a show.
@@ -968,6 +1335,40 @@ type Refund struct {
 	SettledAt *time.Time `json:"settledAt"`
 }
 
+func (Refund) IsRefundBookingResult() {}
+
+func (Refund) IsRetryRefundResult() {}
+
+// An amount to be given back.
+type RefundBookingInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The booking.
+	Booking string `json:"booking"`
+	// How much, in the booking's currency.
+	Amount MoneyInput `json:"amount"`
+	// Why, 1 to 200 characters; it is recorded.
+	Reason string `json:"reason"`
+}
+
+// A refund that was refused. Nothing was changed.
+type RefundRefused struct {
+	// The rule that spoke.
+	Code RefusalCode `json:"code"`
+	// A sentence for people, in English.
+	Message string `json:"message"`
+	// What is left of what was paid, when more was asked for (REFUND_TOO_HIGH).
+	Rest *Money `json:"rest"`
+	// How many milliseconds to wait before trying again; null when waiting does not help.
+	RetryAfterMs *int64 `json:"retryAfterMs"`
+}
+
+func (RefundRefused) IsRefundBookingResult() {}
+
+func (RefundRefused) IsRetryRefundResult() {}
+
+func (RefundRefused) IsRefusal() {}
+
 // One unit that could not be had. What the code speaks about is set.
 type RefusedLine struct {
 	// The line of the request, from 0.
@@ -997,6 +1398,16 @@ type ReleaseHoldInput struct {
 	RequestKey string `json:"requestKey"`
 	// The hold.
 	Hold string `json:"hold"`
+}
+
+// Whose policy is to be taken away; with none of them the tenant's own.
+type RemoveCancellationPolicyInput struct {
+	// The show.
+	Show *string `json:"show"`
+	// The venue.
+	Venue *string `json:"venue"`
+	// The hotel.
+	Property *string `json:"property"`
 }
 
 // One thing that was mended.
@@ -1051,12 +1462,44 @@ type RepairReport struct {
 	List RepairConnection `json:"list"`
 }
 
+// Which time is sent to which webhook endpoint: at most 1000 events of at most 31 days.
+type ReplayEventsBetweenInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The endpoint. It has to be enabled.
+	Endpoint string `json:"endpoint"`
+	// Which region, such as "eu".
+	Region string `json:"region"`
+	// Events at or after this moment.
+	From time.Time `json:"from"`
+	// Events before this moment.
+	To time.Time `json:"to"`
+}
+
+// Which events are sent to which webhook endpoint.
+type ReplayEventsInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The endpoint. It has to be enabled.
+	Endpoint string `json:"endpoint"`
+	// The events, 1 to 100 of one region.
+	Events []string `json:"events"`
+}
+
 // An item of the review queue, and what was done about it.
 type ResolveReviewInput struct {
 	// The item, as unresolvedPayments gives it.
 	Item string `json:"item"`
 	// What was done about it, 1 to 1000 characters.
 	Note string `json:"note"`
+}
+
+// A refund to be tried again.
+type RetryRefundInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The refund that has failed for good.
+	Refund string `json:"refund"`
 }
 
 // A decision about an item of the review queue.
@@ -1158,6 +1601,24 @@ type SeatsInput struct {
 	Seats []string `json:"seats"`
 }
 
+// A cancellation policy to be written.
+type SetCancellationPolicyInput struct {
+	// The show that it is for.
+	Show *string `json:"show"`
+	// The venue that it is for.
+	Venue *string `json:"venue"`
+	// The hotel that it is for.
+	Property *string `json:"property"`
+	// What buyers are told, 1 to 100 characters.
+	Name string `json:"name"`
+	// From when guests of a hotel are expected, by its clock.
+	CheckInTime string `json:"checkInTime"`
+	// At most 10 steps in the order of time, all counted in the same way.
+	Steps []CancellationStepInput `json:"steps"`
+	// The fee after the last step; by default the whole price.
+	FinalFee CancellationFeeInput `json:"finalFee"`
+}
+
 // Whether a channel may sell.
 type SetChannelSuspendedInput struct {
 	// The channel.
@@ -1212,6 +1673,16 @@ type SetShowStateInput struct {
 	State ShowState `json:"state"`
 }
 
+// How much tax prices include: of a venue or of a hotel.
+type SetTaxRateInput struct {
+	// The venue.
+	Venue *string `json:"venue"`
+	// The hotel.
+	Property *string `json:"property"`
+	// Hundredths of a percent, 0 to 10000: 2100 is 21 %.
+	BasisPoints int64 `json:"basisPoints"`
+}
+
 // Sales terms to be written.
 type SetTermsInput struct {
 	// The show that they are for.
@@ -1242,6 +1713,8 @@ type SetTermsInput struct {
 	MaxActiveHoldsPerBuyer *int64 `json:"maxActiveHoldsPerBuyer"`
 	// 1 to 1000.
 	MaxActiveHoldsPerInstrument *int64 `json:"maxActiveHoldsPerInstrument"`
+	// 1 to 1000.
+	MaxUnitsPerBuyer *int64 `json:"maxUnitsPerBuyer"`
 }
 
 // One performance of an event.
@@ -1301,6 +1774,12 @@ type StayInput struct {
 	CheckOut civil.Date `json:"checkOut"`
 	// How many rooms, 1 to 100.
 	Rooms int64 `json:"rooms"`
+}
+
+// A tax that prices include.
+type TaxRate struct {
+	// Hundredths of a percent: 2100 is 21 %.
+	BasisPoints int64 `json:"basisPoints"`
 }
 
 // An organisation that sells.
@@ -1379,6 +1858,9 @@ type Terms struct {
 	MaxActiveHoldsPerBuyer int64 `json:"maxActiveHoldsPerBuyer"`
 	// How many live holds may be paid with one payment method.
 	MaxActiveHoldsPerInstrument int64 `json:"maxActiveHoldsPerInstrument"`
+	// How many seats and pool units of one show a guest may have, in live holds and standing bookings
+	// together; null is no limit.
+	MaxUnitsPerBuyer *int64 `json:"maxUnitsPerBuyer"`
 	// Whether a hold needs an admission from the waiting room.
 	AdmissionRequired bool `json:"admissionRequired"`
 	// Whether a selection may leave a single free seat.
@@ -1445,6 +1927,20 @@ type UnresolvedPaymentEdge struct {
 	Node UnresolvedPayment `json:"node"`
 }
 
+// What a webhook endpoint shall be. What is left out stays as it is.
+type UpdateWebhookEndpointInput struct {
+	// The endpoint.
+	Endpoint string `json:"endpoint"`
+	// Where the messages are posted from now on.
+	URL *string `json:"url"`
+	// What it is, for people, up to 200 characters.
+	Description *string `json:"description"`
+	// What it is told of from now on; an empty list means everything.
+	Types []ChangeEventType `json:"types"`
+	// Whether it is told of anything.
+	Enabled *bool `json:"enabled"`
+}
+
 // A hall, arena or theatre.
 type Venue struct {
 	// The public id.
@@ -1462,7 +1958,8 @@ type Venue struct {
 	// The city.
 	City string `json:"city"`
 	// When it was added.
-	CreatedAt time.Time `json:"createdAt"`
+	CreatedAt time.Time       `json:"createdAt"`
+	Source    tenants.VenueID `json:"-"`
 }
 
 func (Venue) IsNode() {}
@@ -1501,6 +1998,120 @@ type Viewer struct {
 	ChannelSuspended bool `json:"channelSuspended"`
 	// The guest session that was presented, if any.
 	SessionID *string `json:"sessionId"`
+}
+
+// One event for one webhook endpoint.
+type WebhookDelivery struct {
+	// The public id. Receivers never see it: they know a delivery by its event.
+	ID string `json:"id"`
+	// The endpoint.
+	EndpointID string `json:"endpointId"`
+	// The event.
+	Event ChangeEvent `json:"event"`
+	// Where it stands.
+	State WebhookDeliveryState `json:"state"`
+	// How often it was tried since it was opened.
+	Attempts int64 `json:"attempts"`
+	// When it was made, or replayed last. It is tried for three days from then.
+	OpenedAt time.Time `json:"openedAt"`
+	// When it is tried next; null once it has ended.
+	NextAttemptAt *time.Time `json:"nextAttemptAt"`
+	// When it was tried last; null before.
+	LastAttemptAt *time.Time `json:"lastAttemptAt"`
+	// The HTTP status that the receiver gave last; null for none.
+	LastStatus *int64 `json:"lastStatus"`
+	// Why the last try failed; null when it did not.
+	LastError *string `json:"lastError"`
+	// When it ended; null before.
+	SettledAt *time.Time `json:"settledAt"`
+}
+
+// A page of deliveries.
+type WebhookDeliveryConnection struct {
+	// The deliveries with their cursors.
+	Edges []WebhookDeliveryEdge `json:"edges"`
+	// The deliveries alone.
+	Nodes []WebhookDelivery `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A delivery in a page.
+type WebhookDeliveryEdge struct {
+	// Where the delivery stands in the list.
+	Cursor string `json:"cursor"`
+	// The delivery.
+	Node WebhookDelivery `json:"node"`
+}
+
+// An address that is told of events.
+type WebhookEndpoint struct {
+	// The public id.
+	ID string `json:"id"`
+	// Where the messages are posted.
+	URL string `json:"url"`
+	// What it is, for people.
+	Description *string `json:"description"`
+	// What it is told of; an empty list means everything.
+	Types []ChangeEventType `json:"types"`
+	// The channel whose sales it is told of; null for those of all channels.
+	ChannelID *string `json:"channelId"`
+	// Whether it is told of anything.
+	State WebhookEndpointState `json:"state"`
+	// Why it is disabled; null while it is not.
+	DisabledReason *WebhookDisabledReason `json:"disabledReason"`
+	// Since when it is disabled; null while it is not. What happened since can be replayed.
+	DisabledAt *time.Time `json:"disabledAt"`
+	// Until when messages carry a signature by the secret before the last rotation, too; null when they do
+	// not.
+	RotatedUntil *time.Time `json:"rotatedUntil"`
+	// Grows by one with each change and each test.
+	Version int64 `json:"version"`
+	// When it was registered. It is not told of what happened before.
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+func (WebhookEndpoint) IsNode() {}
+
+// A page of webhook endpoints.
+type WebhookEndpointConnection struct {
+	// The endpoints with their cursors.
+	Edges []WebhookEndpointEdge `json:"edges"`
+	// The endpoints alone.
+	Nodes []WebhookEndpoint `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A webhook endpoint that was ended.
+type WebhookEndpointDeleted struct {
+	// The id that it had.
+	EndpointID string `json:"endpointId"`
+}
+
+// A webhook endpoint in a page.
+type WebhookEndpointEdge struct {
+	// Where the endpoint stands in the list.
+	Cursor string `json:"cursor"`
+	// The endpoint.
+	Node WebhookEndpoint `json:"node"`
+}
+
+// A webhook endpoint to do something with.
+type WebhookEndpointInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The endpoint.
+	Endpoint string `json:"endpoint"`
+}
+
+// A webhook endpoint with a secret that was made for it.
+type WebhookEndpointSecret struct {
+	// The endpoint.
+	Endpoint WebhookEndpoint `json:"endpoint"`
+	// The secret that verifies its messages, such as "whsec_…". Null when this answers a repeated request:
+	// it is shown only once.
+	Secret *string `json:"secret"`
 }
 
 // A part of the hall that people know by name.
@@ -1699,6 +2310,141 @@ func (e *BookingState) UnmarshalJSON(b []byte) error {
 }
 
 func (e BookingState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// How a fee is reckoned.
+type CancellationFeeKind string
+
+const (
+	// A part of the price.
+	CancellationFeeKindPercent CancellationFeeKind = "PERCENT"
+	// An amount for each seat, each place of a pool, and each room and night.
+	CancellationFeeKindPerUnit CancellationFeeKind = "PER_UNIT"
+	// An amount for all that one booking has of a show, or of a hotel and a day of arrival, shared over its lines by their prices.
+	CancellationFeeKindPerBooking CancellationFeeKind = "PER_BOOKING"
+)
+
+var AllCancellationFeeKind = []CancellationFeeKind{
+	CancellationFeeKindPercent,
+	CancellationFeeKindPerUnit,
+	CancellationFeeKindPerBooking,
+}
+
+func (e CancellationFeeKind) IsValid() bool {
+	switch e {
+	case CancellationFeeKindPercent, CancellationFeeKindPerUnit, CancellationFeeKindPerBooking:
+		return true
+	}
+	return false
+}
+
+func (e CancellationFeeKind) String() string {
+	return string(e)
+}
+
+func (e *CancellationFeeKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = CancellationFeeKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid CancellationFeeKind", str)
+	}
+	return nil
+}
+
+func (e CancellationFeeKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *CancellationFeeKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e CancellationFeeKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What may happen. In webhooks the types are written like "booking.no_show". Types are added, never
+// renamed.
+type ChangeEventType string
+
+const (
+	// A hold was paid for and became a booking.
+	ChangeEventTypeBookingConfirmed ChangeEventType = "BOOKING_CONFIRMED"
+	// Lines of a booking were cancelled; their units are for sale again.
+	ChangeEventTypeBookingCancelled ChangeEventType = "BOOKING_CANCELLED"
+	// The guests of lines of a booking did not come.
+	ChangeEventTypeBookingNoShow ChangeEventType = "BOOKING_NO_SHOW"
+	// Money is to be given back.
+	ChangeEventTypeRefundRequested ChangeEventType = "REFUND_REQUESTED"
+	// The payment provider gave the money back.
+	ChangeEventTypeRefundSucceeded ChangeEventType = "REFUND_SUCCEEDED"
+	// The payment provider refused to give the money back; it is asked again, or a person is.
+	ChangeEventTypeRefundFailed ChangeEventType = "REFUND_FAILED"
+	// Somebody tests the endpoint. Nothing happened.
+	ChangeEventTypeEndpointPing ChangeEventType = "ENDPOINT_PING"
+)
+
+var AllChangeEventType = []ChangeEventType{
+	ChangeEventTypeBookingConfirmed,
+	ChangeEventTypeBookingCancelled,
+	ChangeEventTypeBookingNoShow,
+	ChangeEventTypeRefundRequested,
+	ChangeEventTypeRefundSucceeded,
+	ChangeEventTypeRefundFailed,
+	ChangeEventTypeEndpointPing,
+}
+
+func (e ChangeEventType) IsValid() bool {
+	switch e {
+	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeEndpointPing:
+		return true
+	}
+	return false
+}
+
+func (e ChangeEventType) String() string {
+	return string(e)
+}
+
+func (e *ChangeEventType) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ChangeEventType(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ChangeEventType", str)
+	}
+	return nil
+}
+
+func (e ChangeEventType) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ChangeEventType) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ChangeEventType) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -2415,7 +3161,7 @@ func (e RefundState) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
-// The rules that refuse a hold, an extension, a release, a checkout or a change of a booking. Codes are
+// The rules that refuse a hold, an extension, a release, a checkout, a change of a booking or a refund. Codes are
 // added, never renamed.
 type RefusalCode string
 
@@ -2476,6 +3222,18 @@ const (
 	RefusalCodeRequestKeyReused RefusalCode = "REQUEST_KEY_REUSED"
 	// The line of the booking was cancelled or marked before.
 	RefusalCodeNotBooked RefusalCode = "NOT_BOOKED"
+	// The presale code is not one of this show, or not good at this time.
+	RefusalCodePresaleCodeInvalid RefusalCode = "PRESALE_CODE_INVALID"
+	// Every use of the presale code is taken.
+	RefusalCodePresaleCodeUsedUp RefusalCode = "PRESALE_CODE_USED_UP"
+	// The show has begun, the guests were due or did not come: only the seller cancels it now.
+	RefusalCodeCancellationClosed RefusalCode = "CANCELLATION_CLOSED"
+	// The cancellation would cost or give back something else than was expected.
+	RefusalCodeFeeChanged RefusalCode = "FEE_CHANGED"
+	// Less than that is left of what was paid.
+	RefusalCodeRefundTooHigh RefusalCode = "REFUND_TOO_HIGH"
+	// The refund is under way, paid, or was tried again already.
+	RefusalCodeRefundNotFailed RefusalCode = "REFUND_NOT_FAILED"
 	// Too many want the same units at this moment; try again after retryAfterMs.
 	RefusalCodeBusy RefusalCode = "BUSY"
 )
@@ -2509,12 +3267,18 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeNoExtensionLeft,
 	RefusalCodeRequestKeyReused,
 	RefusalCodeNotBooked,
+	RefusalCodePresaleCodeInvalid,
+	RefusalCodePresaleCodeUsedUp,
+	RefusalCodeCancellationClosed,
+	RefusalCodeFeeChanged,
+	RefusalCodeRefundTooHigh,
+	RefusalCodeRefundNotFailed,
 	RefusalCodeBusy,
 }
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodeBusy:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeBusy:
 		return true
 	}
 	return false
@@ -2958,6 +3722,183 @@ func (e *UnresolvedReason) UnmarshalJSON(b []byte) error {
 }
 
 func (e UnresolvedReason) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where a delivery stands.
+type WebhookDeliveryState string
+
+const (
+	// It waits for its next try, or is under way.
+	WebhookDeliveryStatePending WebhookDeliveryState = "PENDING"
+	// The receiver answered with a status of 200 to 299.
+	WebhookDeliveryStateDelivered WebhookDeliveryState = "DELIVERED"
+	// It was tried for three days in vain, or the endpoint takes no more. It can be replayed.
+	WebhookDeliveryStateFailed WebhookDeliveryState = "FAILED"
+)
+
+var AllWebhookDeliveryState = []WebhookDeliveryState{
+	WebhookDeliveryStatePending,
+	WebhookDeliveryStateDelivered,
+	WebhookDeliveryStateFailed,
+}
+
+func (e WebhookDeliveryState) IsValid() bool {
+	switch e {
+	case WebhookDeliveryStatePending, WebhookDeliveryStateDelivered, WebhookDeliveryStateFailed:
+		return true
+	}
+	return false
+}
+
+func (e WebhookDeliveryState) String() string {
+	return string(e)
+}
+
+func (e *WebhookDeliveryState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = WebhookDeliveryState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid WebhookDeliveryState", str)
+	}
+	return nil
+}
+
+func (e WebhookDeliveryState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *WebhookDeliveryState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e WebhookDeliveryState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Why a webhook endpoint is disabled.
+type WebhookDisabledReason string
+
+const (
+	// Somebody disabled it.
+	WebhookDisabledReasonRequested WebhookDisabledReason = "REQUESTED"
+	// It answered 410 Gone.
+	WebhookDisabledReasonGone WebhookDisabledReason = "GONE"
+)
+
+var AllWebhookDisabledReason = []WebhookDisabledReason{
+	WebhookDisabledReasonRequested,
+	WebhookDisabledReasonGone,
+}
+
+func (e WebhookDisabledReason) IsValid() bool {
+	switch e {
+	case WebhookDisabledReasonRequested, WebhookDisabledReasonGone:
+		return true
+	}
+	return false
+}
+
+func (e WebhookDisabledReason) String() string {
+	return string(e)
+}
+
+func (e *WebhookDisabledReason) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = WebhookDisabledReason(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid WebhookDisabledReason", str)
+	}
+	return nil
+}
+
+func (e WebhookDisabledReason) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *WebhookDisabledReason) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e WebhookDisabledReason) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Whether a webhook endpoint is told of anything.
+type WebhookEndpointState string
+
+const (
+	// It is told of what it subscribes to.
+	WebhookEndpointStateEnabled WebhookEndpointState = "ENABLED"
+	// It is told of nothing.
+	WebhookEndpointStateDisabled WebhookEndpointState = "DISABLED"
+)
+
+var AllWebhookEndpointState = []WebhookEndpointState{
+	WebhookEndpointStateEnabled,
+	WebhookEndpointStateDisabled,
+}
+
+func (e WebhookEndpointState) IsValid() bool {
+	switch e {
+	case WebhookEndpointStateEnabled, WebhookEndpointStateDisabled:
+		return true
+	}
+	return false
+}
+
+func (e WebhookEndpointState) String() string {
+	return string(e)
+}
+
+func (e *WebhookEndpointState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = WebhookEndpointState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid WebhookEndpointState", str)
+	}
+	return nil
+}
+
+func (e WebhookEndpointState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *WebhookEndpointState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e WebhookEndpointState) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -26,6 +26,7 @@ var ErrContention = errors.New("the transaction was restarted too often")
 // SQLSTATE codes and classes that Holdfast tells apart.
 const (
 	codeCheckViolation       = "23514"
+	codeForeignKeyViolation  = "23503"
 	codeUniqueViolation      = "23505"
 	codeSerializationFailure = "40001"
 	codeCompletionUnknown    = "40003"
@@ -44,11 +45,15 @@ const (
 	classSystemError          = "58"
 )
 
-// ViolatedConstraint is the name of the CHECK or UNIQUE constraint that refused a statement, or ""
-// when err is something else. Names map to domain errors; see the migrations.
+// ViolatedConstraint is the name of the CHECK, UNIQUE or FOREIGN KEY constraint that refused a
+// statement, or "" when err is something else. Names map to domain errors; see the migrations.
 func ViolatedConstraint(err error) string {
 	var pgErr *pgconn.PgError
-	if errors.As(err, &pgErr) && (pgErr.Code == codeCheckViolation || pgErr.Code == codeUniqueViolation) {
+	if !errors.As(err, &pgErr) {
+		return ""
+	}
+	switch pgErr.Code {
+	case codeCheckViolation, codeUniqueViolation, codeForeignKeyViolation:
 		return pgErr.ConstraintName
 	}
 	return ""

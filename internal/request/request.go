@@ -1,7 +1,7 @@
 // Package request owns idempotency: a mutating command carries a key chosen by its client, and
 // inserts a row for it in the transaction of its effect. The same key with the same content is
 // answered with the stored result; with other content it is refused. Rows are kept for at least
-// 24 hours.
+// MinRetention.
 //
 // A refusal leaves no row, because its transaction rolls back: the client may try again with the
 // same key.
@@ -9,11 +9,14 @@ package request
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
@@ -26,6 +29,10 @@ import (
 
 // MaxKeyLength is the longest request key, in characters.
 const MaxKeyLength = 255
+
+// MinRetention is the least time for which a key answers again; clients rely on it. Whoever deletes
+// keys must keep it.
+const MinRetention = 24 * time.Hour
 
 // ErrKeyReused says that a request key came again with other content.
 var ErrKeyReused = errors.New("this request key was used before with other content")
@@ -58,6 +65,63 @@ func Fingerprint(content any) ([]byte, error) {
 	return sum[:], nil
 }
 
+// NewClaim is one of several requests whose keys are taken at once.
+type NewClaim struct {
+	Scope       string
+	Key         string
+	Fingerprint []byte
+	ResultID    uuid.UUID
+}
+
+// ClaimAll takes the keys of several requests, which must differ, and says which of them were free.
+// Like Claim it must be the first statement of its transaction that locks anything.
+func ClaimAll(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region ids.Region, claims []NewClaim) ([]bool, error) {
+	params := dbsqlc.RequestsInsertParams{TenantID: tenant, Region: string(region)}
+	// In the order of the key, so that two transactions with some keys in common never wait in a circle.
+	order := make([]int, len(claims))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(claims[a].Scope, claims[b].Scope), cmp.Compare(claims[a].Key, claims[b].Key))
+	})
+	at := make(map[uuid.UUID]int, len(claims))
+	for _, i := range order {
+		at[claims[i].ResultID] = i
+		params.Scopes = append(params.Scopes, claims[i].Scope)
+		params.Keys = append(params.Keys, claims[i].Key)
+		params.Fingerprints = append(params.Fingerprints, claims[i].Fingerprint)
+		params.ResultIds = append(params.ResultIds, claims[i].ResultID)
+	}
+	inserted, err := dbsqlc.New(tx).RequestsInsert(ctx, params)
+	if err != nil {
+		return nil, fmt.Errorf("claim request keys: %w", err)
+	}
+	fresh := make([]bool, len(claims))
+	for _, result := range inserted {
+		fresh[at[result]] = true
+	}
+	return fresh, nil
+}
+
+// Forget gives back keys that ClaimAll took in the same transaction, for requests that were refused.
+func Forget(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region ids.Region, claims []NewClaim) error {
+	if len(claims) == 0 {
+		return nil
+	}
+	params := make([]dbsqlc.RequestDeleteParams, len(claims))
+	for i, claim := range claims {
+		params[i] = dbsqlc.RequestDeleteParams{TenantID: tenant, Region: string(region), Scope: claim.Scope, Key: claim.Key, ResultID: claim.ResultID}
+	}
+	var failed error
+	deleting := dbsqlc.New(tx).RequestDelete(ctx, params)
+	deleting.Exec(func(_ int, err error) { failed = errors.Join(failed, err) })
+	if failed != nil {
+		return fmt.Errorf("give back request keys: %w", failed)
+	}
+	return nil
+}
+
 // Claim takes the key for resultID, or tells which result it already led to. It must be the first
 // statement of its transaction that locks anything.
 func Claim(ctx context.Context, tx pgx.Tx, identity Identity, fingerprint []byte, resultID uuid.UUID) (earlier uuid.UUID, replayed bool, err error) {
@@ -82,4 +146,16 @@ func Claim(ctx context.Context, tx pgx.Tx, identity Identity, fingerprint []byte
 		return uuid.Nil, false, ErrKeyReused
 	}
 	return row.ResultID, true, nil
+}
+
+// DeleteTx forgets at most limit of the keys of one place that were claimed before an instant. A
+// request that comes again afterwards is a new one.
+func DeleteTx(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region ids.Region, before time.Time, limit int32) (int64, error) {
+	n, err := dbsqlc.New(tx).RequestsDelete(ctx, dbsqlc.RequestsDeleteParams{
+		TenantID: tenant, Region: string(region), CreatedBefore: before, MaxRows: limit,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("delete old request keys: %w", err)
+	}
+	return n, nil
 }

@@ -15,10 +15,18 @@ type Count struct {
 	Limit, Held, Booked, Ceiling int64
 }
 
-// Count of the pool is the sum over its shards.
+// everyPoolCounter and everySeat are the rows of current shows and of past ones.
+const (
+	everyPoolCounter = `(SELECT tenant_id, pool_id, bucket, shard, sell_limit, held, booked, ceiling FROM pool_counters
+		UNION ALL SELECT tenant_id, pool_id, bucket, shard, sell_limit, held, booked, ceiling FROM past_pool_counters)`
+	everySeat = `(SELECT tenant_id, region, show_id, seat_id, state, hold_id, claimable_at FROM show_seats
+		UNION ALL SELECT tenant_id, region, show_id, seat_id, state, hold_id, claimable_at FROM past_show_seats)`
+)
+
+// Count of the pool is the sum over its shards, wherever they stand.
 func (p Pool) Count() Count {
 	p.tenant.t.Helper()
-	return p.tenant.count("pool_counters", "pool_id = $2", p.ID.UUID)
+	return p.tenant.count(everyPoolCounter+" AS c", "pool_id = $2", p.ID.UUID)
 }
 
 // Count of a night of November.
@@ -65,15 +73,15 @@ func (x *Tenant) Audit(returned ...inventory.HoldID) {
 		back[i] = id.UUID
 	}
 	var wrong []string
-	for _, counter := range []struct{ table, owner, part, line string }{
-		{"pool_counters", "pool_id", "shard::text", "POOL"},
-		{"night_counters", "room_type_id", "night::text", "NIGHT"},
-		{"house_counters", "property_id", "night::text", "NIGHT"},
+	for _, counter := range []struct{ table, rows, owner, part, line string }{
+		{"pool_counters", everyPoolCounter + " AS p", "pool_id", "shard::text", "POOL"},
+		{"night_counters", "night_counters", "room_type_id", "night::text", "NIGHT"},
+		{"house_counters", "house_counters", "property_id", "night::text", "NIGHT"},
 	} {
 		wrong = append(wrong, x.list(`
 			SELECT '`+counter.table+` ' || c.owner::text || ' ' || c.part || ': held ' || c.held::text || ' booked ' || c.booked::text
 				|| ' ceiling ' || c.ceiling::text || ', lines say ' || COALESCE(l.held, 0)::text || ' ' || COALESCE(l.booked, 0)::text
-			FROM (SELECT `+counter.owner+` AS owner, `+counter.part+` AS part, held, booked, ceiling, sell_limit FROM `+counter.table+` WHERE tenant_id = $1) AS c
+			FROM (SELECT `+counter.owner+` AS owner, `+counter.part+` AS part, held, booked, ceiling, sell_limit FROM `+counter.rows+` WHERE tenant_id = $1) AS c
 			LEFT JOIN (
 				SELECT l.`+counter.owner+` AS owner, l.`+counter.part+` AS part,
 					sum(CASE WHEN h.state IN ('ACTIVE', 'PROCESSING') THEN l.quantity ELSE 0 END)::bigint AS held,
@@ -84,16 +92,26 @@ func (x *Tenant) Audit(returned ...inventory.HoldID) {
 			WHERE c.held <> COALESCE(l.held, 0) OR c.booked <> COALESCE(l.booked, 0) OR c.held + c.booked > c.ceiling
 				OR c.ceiling <> GREATEST(c.sell_limit, c.held + c.booked)`, back)...)
 	}
+	// A sale keeps its use of a presale code whether or not its units were given back.
+	wrong = append(wrong, x.list(`
+		SELECT 'presale code ' || c.code_id::text || ': held ' || c.held::text || ' booked ' || c.booked::text
+		FROM presale_counters c
+		LEFT JOIN (
+			SELECT presale_code_id AS code, sum(CASE WHEN state IN ('ACTIVE', 'PROCESSING') THEN 1 ELSE 0 END)::bigint AS held,
+				sum(CASE WHEN state = 'CONFIRMED' THEN 1 ELSE 0 END)::bigint AS booked
+			FROM holds WHERE tenant_id = $1 AND presale_code_id IS NOT NULL GROUP BY 1) AS h ON h.code = c.code_id
+		WHERE c.tenant_id = $1 AND cardinality($2::uuid[]) >= 0
+			AND (c.held <> COALESCE(h.held, 0) OR c.booked <> COALESCE(h.booked, 0))`, back)...)
 	wrong = append(wrong, x.list(`
 		SELECT 'seat ' || l.seat_id::text || ' is not owned by its hold ' || h.id::text || ' ' || h.state
 		FROM holds h JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
-		LEFT JOIN show_seats s ON s.tenant_id = l.tenant_id AND s.region = l.region AND s.show_id = l.show_id AND s.seat_id = l.seat_id
+		LEFT JOIN `+everySeat+` AS s ON s.tenant_id = l.tenant_id AND s.region = l.region AND s.show_id = l.show_id AND s.seat_id = l.seat_id
 			AND s.hold_id = h.id AND s.state = CASE WHEN h.state = 'CONFIRMED' THEN 'BOOKED' ELSE 'HELD' END
 		WHERE h.tenant_id = $1 AND l.kind = 'SEAT' AND h.state IN ('ACTIVE', 'PROCESSING', 'CONFIRMED')
 			AND NOT h.id = ANY($2::uuid[]) AND s.seat_id IS NULL`, back)...)
 	wrong = append(wrong, x.list(`
 		SELECT 'seat ' || s.seat_id::text || ' is ' || s.state || ' without a live line of hold ' || s.hold_id::text
-		FROM show_seats s
+		FROM `+everySeat+` AS s
 		WHERE s.tenant_id = $1 AND s.state <> 'AVAILABLE' AND NOT EXISTS (
 			SELECT 1 FROM holds h JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
 			WHERE h.tenant_id = s.tenant_id AND h.region = s.region AND h.id = s.hold_id AND l.show_id = s.show_id AND l.seat_id = s.seat_id

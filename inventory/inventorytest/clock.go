@@ -43,6 +43,15 @@ func (x *Tenant) Lapse(holds ...inventory.Hold) {
 	}
 }
 
+// Over lets the hall's show have started so long ago, without an end of its sale of its own.
+func (h *Hall) Over(ago time.Duration) {
+	h.tenant.t.Helper()
+	if _, err := h.tenant.DB.Pool().Exec(h.tenant.t.Context(),
+		"UPDATE shows SET starts_at = $3, sale_closes_at = NULL WHERE tenant_id = $1 AND id = $2", h.tenant.ID.UUID, h.Show.UUID, h.tenant.Now().Add(-ago)); err != nil {
+		h.tenant.t.Fatal(err)
+	}
+}
+
 func (x *Tenant) shift(d time.Duration, which string) error {
 	_, err := db.InTx(x.t.Context(), x.DB, "inventorytest.Tick", func(ctx context.Context, tx pgx.Tx) (struct{}, error) {
 		_, err := tx.Exec(ctx, `UPDATE holds

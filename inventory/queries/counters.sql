@@ -23,11 +23,12 @@ INSERT INTO pool_counters (tenant_id, region, pool_id, bucket, shard, sell_limit
 SELECT @tenant_id::uuid, @region::text, @pool_id::uuid, @bucket::uuid, c.shard, c.sell_limit, c.sell_limit
 FROM (SELECT unnest(@shards::bigint[]) AS shard, unnest(@sell_limits::bigint[]) AS sell_limit) AS c;
 
--- name: NightCountersHold :execrows
+-- name: NightCountersHold :batchmany
 UPDATE night_counters
 SET held = held + sqlc.arg(quantity)::bigint
 WHERE tenant_id = @tenant_id AND region = @region AND room_type_id = @room_type_id AND bucket = @bucket
-    AND night >= @first_night::date AND night <= @last_night::date;
+    AND night >= @first_night::date AND night <= @last_night::date
+RETURNING night;
 
 -- name: NightCountersMove :execrows
 UPDATE night_counters
@@ -36,7 +37,7 @@ SET held = held + sqlc.arg(held_delta)::bigint, booked = booked + sqlc.arg(booke
 WHERE tenant_id = @tenant_id AND region = @region AND room_type_id = @room_type_id AND bucket = @bucket
     AND night >= @first_night::date AND night <= @last_night::date;
 
--- name: NightCountersLock :many
+-- name: NightCountersLock :batchmany
 SELECT room_type_id, bucket, night, sell_limit, held, booked, ceiling
 FROM night_counters
 WHERE tenant_id = @tenant_id AND region = @region AND room_type_id = @room_type_id AND bucket = @bucket
@@ -52,11 +53,12 @@ ON CONFLICT (tenant_id, region, room_type_id, bucket, night) DO UPDATE
 SET sell_limit = excluded.sell_limit,
     ceiling = GREATEST(excluded.sell_limit, night_counters.held + night_counters.booked);
 
--- name: HouseCountersHold :execrows
+-- name: HouseCountersHold :batchmany
 UPDATE house_counters
 SET held = held + sqlc.arg(quantity)::bigint
 WHERE tenant_id = @tenant_id AND region = @region AND property_id = @property_id
-    AND night >= @first_night::date AND night <= @last_night::date;
+    AND night >= @first_night::date AND night <= @last_night::date
+RETURNING night;
 
 -- name: HouseCountersMove :execrows
 UPDATE house_counters
@@ -65,7 +67,7 @@ SET held = held + sqlc.arg(held_delta)::bigint, booked = booked + sqlc.arg(booke
 WHERE tenant_id = @tenant_id AND region = @region AND property_id = @property_id
     AND night >= @first_night::date AND night <= @last_night::date;
 
--- name: HouseCountersLock :many
+-- name: HouseCountersLock :batchmany
 SELECT property_id, night, sell_limit, held, booked, ceiling
 FROM house_counters
 WHERE tenant_id = @tenant_id AND region = @region AND property_id = @property_id

@@ -1,6 +1,6 @@
 -- name: ShowsForClaim :many
 -- What a claim must know besides the units: read, never written.
-SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency
+SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency, (s.completed_at IS NOT NULL)::boolean AS completed
 FROM shows s
 WHERE s.tenant_id = @tenant_id AND s.region = @region AND s.id = ANY(@ids::uuid[]);
 
@@ -21,7 +21,7 @@ FROM room_types r
 JOIN properties p ON p.tenant_id = r.tenant_id AND p.id = r.property_id
 WHERE r.tenant_id = @tenant_id AND r.region = @region AND r.id = ANY(@ids::uuid[]);
 
--- name: NightsForClaim :many
+-- name: NightsForClaim :batchmany
 SELECT n.night, n.stop_sell, n.closed_to_arrival, n.closed_to_departure, n.min_stay_arrival, n.max_stay_arrival,
     n.min_stay_through, n.max_stay_through, r.amount_minor
 FROM night_plans n
@@ -33,17 +33,17 @@ ORDER BY n.night;
 -- name: TermsOfScopes :many
 SELECT scope_id, hold_seconds, max_extensions, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
     max_seats_per_hold, max_quantity_per_hold, max_nights_per_stay, max_active_holds_per_buyer,
-    max_active_holds_per_instrument, admission_required, orphan_seats
+    max_active_holds_per_instrument, max_units_per_buyer, admission_required, orphan_seats
 FROM sales_terms
 WHERE tenant_id = @tenant_id AND scope_id = ANY(@scope_ids::uuid[]);
 
 -- name: TermsSet :exec
 INSERT INTO sales_terms (tenant_id, scope_id, hold_seconds, max_extensions, max_hold_seconds, processing_seconds, grace_seconds,
     late_payment, on_decline, max_seats_per_hold, max_quantity_per_hold, max_nights_per_stay, max_active_holds_per_buyer,
-    max_active_holds_per_instrument, admission_required, orphan_seats, updated_at)
+    max_active_holds_per_instrument, max_units_per_buyer, admission_required, orphan_seats, updated_at)
 VALUES (@tenant_id, @scope_id, @hold_seconds, @max_extensions, @max_hold_seconds, @processing_seconds, @grace_seconds,
     @late_payment, @on_decline, @max_seats_per_hold, @max_quantity_per_hold, @max_nights_per_stay, @max_active_holds_per_buyer,
-    @max_active_holds_per_instrument, @admission_required, @orphan_seats, clock_timestamp())
+    @max_active_holds_per_instrument, @max_units_per_buyer, @admission_required, @orphan_seats, clock_timestamp())
 ON CONFLICT (tenant_id, scope_id) DO UPDATE
 SET hold_seconds = excluded.hold_seconds, max_extensions = excluded.max_extensions,
     max_hold_seconds = excluded.max_hold_seconds, processing_seconds = excluded.processing_seconds,
@@ -51,4 +51,5 @@ SET hold_seconds = excluded.hold_seconds, max_extensions = excluded.max_extensio
     max_seats_per_hold = excluded.max_seats_per_hold, max_quantity_per_hold = excluded.max_quantity_per_hold,
     max_nights_per_stay = excluded.max_nights_per_stay, max_active_holds_per_buyer = excluded.max_active_holds_per_buyer,
     max_active_holds_per_instrument = excluded.max_active_holds_per_instrument,
+    max_units_per_buyer = excluded.max_units_per_buyer,
     admission_required = excluded.admission_required, orphan_seats = excluded.orphan_seats, updated_at = excluded.updated_at;

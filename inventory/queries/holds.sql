@@ -3,18 +3,24 @@
 -- UPDATE it would be read before the wait for the lock.
 SELECT clock_timestamp()::timestamptz AS now;
 
--- name: HoldInsert :exec
+-- name: HoldsInsert :execrows
+-- Holds of one claim, or of several that were combined: they have the same terms and deadline.
 INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline,
     claimable_at, extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds,
-    late_payment, on_decline, max_per_instrument, total_minor, currency)
-VALUES (@tenant_id, @region, @id, @channel_id, @buyer_kind, @buyer_id, 'ACTIVE', @placed_at, @deadline, @deadline,
-    @deadline, 0, @max_extensions, @hold_seconds, @max_hold_seconds, @processing_seconds, @grace_seconds,
-    @late_payment, @on_decline, @max_per_instrument, @total_minor, @currency);
+    late_payment, on_decline, max_per_instrument, total_minor, currency, presale_code_id)
+SELECT @tenant_id::uuid, @region::text, h.id, h.channel_id, h.buyer_kind, h.buyer_id, 'ACTIVE', @placed_at::timestamptz,
+    @deadline::timestamptz, sqlc.arg(deadline)::timestamptz, sqlc.arg(deadline)::timestamptz, 0, @max_extensions::bigint, @hold_seconds::bigint,
+    @max_hold_seconds::bigint, @processing_seconds::bigint, @grace_seconds::bigint, @late_payment::text, @on_decline::text,
+    @max_per_instrument::bigint, h.total_minor, h.currency, NULLIF(h.presale_code_id, '00000000-0000-0000-0000-000000000000'::uuid)
+FROM (
+    SELECT unnest(@ids::uuid[]) AS id, unnest(@channel_ids::uuid[]) AS channel_id, unnest(@buyer_kinds::text[]) AS buyer_kind,
+        unnest(@buyer_ids::uuid[]) AS buyer_id, unnest(@totals::bigint[]) AS total_minor, unnest(@currencies::text[]) AS currency,
+        unnest(@presale_code_ids::uuid[]) AS presale_code_id) AS h;
 
 -- name: HoldLinesInsert :execrows
 INSERT INTO hold_lines (tenant_id, region, hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard,
     property_id, room_type_id, night, bucket, quantity, amount_minor)
-SELECT @tenant_id::uuid, @region::text, @hold_id::uuid, l.ordinal, l.item, l.kind,
+SELECT @tenant_id::uuid, @region::text, l.hold_id, l.ordinal, l.item, l.kind,
     NULLIF(l.show_id, '00000000-0000-0000-0000-000000000000'::uuid),
     NULLIF(l.seat_id, '00000000-0000-0000-0000-000000000000'::uuid),
     NULLIF(l.pool_id, '00000000-0000-0000-0000-000000000000'::uuid),
@@ -24,29 +30,29 @@ SELECT @tenant_id::uuid, @region::text, @hold_id::uuid, l.ordinal, l.item, l.kin
     NULLIF(l.night, '0001-01-01'::date),
     l.bucket, l.quantity, l.amount_minor
 FROM (
-    SELECT unnest(@ordinals::bigint[]) AS ordinal, unnest(@items::bigint[]) AS item, unnest(@kinds::text[]) AS kind,
-        unnest(@show_ids::uuid[]) AS show_id, unnest(@seat_ids::uuid[]) AS seat_id, unnest(@pool_ids::uuid[]) AS pool_id,
-        unnest(@shards::bigint[]) AS shard, unnest(@property_ids::uuid[]) AS property_id,
+    SELECT unnest(@hold_ids::uuid[]) AS hold_id, unnest(@ordinals::bigint[]) AS ordinal, unnest(@items::bigint[]) AS item,
+        unnest(@kinds::text[]) AS kind, unnest(@show_ids::uuid[]) AS show_id, unnest(@seat_ids::uuid[]) AS seat_id,
+        unnest(@pool_ids::uuid[]) AS pool_id, unnest(@shards::bigint[]) AS shard, unnest(@property_ids::uuid[]) AS property_id,
         unnest(@room_type_ids::uuid[]) AS room_type_id, unnest(@nights::date[]) AS night, unnest(@buckets::uuid[]) AS bucket,
         unnest(@quantities::bigint[]) AS quantity, unnest(@amounts::bigint[]) AS amount_minor) AS l;
 
 -- name: HoldGet :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, total_minor, currency, version
+    max_per_instrument, total_minor, currency, presale_code_id, version
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
 
 -- name: HoldLock :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, total_minor, currency, version
+    max_per_instrument, total_minor, currency, presale_code_id, version
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id
 FOR UPDATE;
 
 -- name: HoldsLock :many
-SELECT id, state, claimable_at
+SELECT id, state, claimable_at, presale_code_id
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = ANY(@ids::uuid[])
 ORDER BY id
@@ -75,17 +81,18 @@ SET state = @to_state, deadline = @deadline, lease_deadline = @lease_deadline, c
     extensions = @extensions, version = version + 1
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state = ANY(@from_states::text[]);
 
--- name: HoldsActiveOfBuyer :one
-SELECT count(*)
+-- name: HoldsActiveOfGuests :many
+SELECT buyer_id, count(*) AS holds
 FROM holds
-WHERE tenant_id = @tenant_id AND region = @region AND buyer_id = @buyer_id AND buyer_kind = @buyer_kind
-    AND placed_at > @since::timestamptz AND state IN ('ACTIVE', 'PROCESSING') AND claimable_at > @now::timestamptz;
+WHERE tenant_id = @tenant_id AND region = @region AND buyer_id = ANY(@buyer_ids::uuid[]) AND buyer_kind = 'GUEST'
+    AND placed_at > @since::timestamptz AND state IN ('ACTIVE', 'PROCESSING') AND claimable_at > @now::timestamptz
+GROUP BY buyer_id;
 
--- name: HoldsOfBuyerOnUnits :many
-SELECT h.id, l.pool_id, l.room_type_id, l.night
+-- name: HoldsOfBuyersOnUnits :many
+SELECT h.id, h.buyer_kind, h.buyer_id, l.pool_id, l.room_type_id, l.night
 FROM holds h
 JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
-WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.buyer_id = @buyer_id AND h.buyer_kind = @buyer_kind
+WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.buyer_id = ANY(@buyer_ids::uuid[])
     AND h.placed_at > @since::timestamptz AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at > @now::timestamptz
     AND (l.pool_id = ANY(@pool_ids::uuid[]) OR l.room_type_id = ANY(@room_type_ids::uuid[]))
 LIMIT 1000;
@@ -96,17 +103,19 @@ SELECT h.id
 FROM holds h
 WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.state IN ('ACTIVE', 'PROCESSING')
     AND h.claimable_at <= @now::timestamptz
-    AND EXISTS (
-        SELECT 1
-        FROM hold_lines l
-        WHERE l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
-            AND (l.pool_id = ANY(@pool_ids::uuid[])
-                OR (l.property_id = ANY(@property_ids::uuid[]) AND l.night >= @first_night::date AND l.night <= @last_night::date))
-        OFFSET 0)
+    AND (h.presale_code_id = ANY(@presale_code_ids::uuid[])
+        OR EXISTS (
+            SELECT 1
+            FROM hold_lines l
+            WHERE l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
+                AND (l.pool_id = ANY(@pool_ids::uuid[])
+                    OR (l.property_id = ANY(@property_ids::uuid[]) AND l.night >= @first_night::date AND l.night <= @last_night::date))
+            OFFSET 0))
 ORDER BY h.claimable_at
 LIMIT @max_holds;
 
 -- name: HoldsDue :many
+-- The oldest of all places: whoever sells much must not keep the holds of others from being swept.
 SELECT h.tenant_id, h.region, h.id
 FROM (SELECT unnest(@tenant_ids::uuid[]) AS tenant_id, unnest(@regions::text[]) AS region) AS t
 CROSS JOIN LATERAL (
@@ -116,6 +125,7 @@ CROSS JOIN LATERAL (
         AND due.claimable_at <= @now::timestamptz
     ORDER BY due.claimable_at
     LIMIT @max_holds) AS h
+ORDER BY h.claimable_at
 LIMIT @max_holds;
 
 -- name: SellingPlaces :many
@@ -129,3 +139,8 @@ ORDER BY tenant_id, region;
 SELECT id, buyer_kind, buyer_id
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = ANY(@ids::uuid[]);
+
+-- name: HoldChannel :one
+SELECT channel_id
+FROM holds
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id;

@@ -12,10 +12,12 @@ WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id AND sea
     AND state = 'HELD' AND claimable_at <= @now::timestamptz;
 
 -- name: SeatsHold :execrows
+-- Seats of one show for one hold or several; each row was locked before.
 UPDATE show_seats
-SET state = 'HELD', hold_id = @hold_id::uuid, claimable_at = @claimable_at::timestamptz
-WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id AND seat_id = ANY(@seat_ids::uuid[])
-    AND state = 'AVAILABLE';
+SET state = 'HELD', hold_id = w.hold_id, claimable_at = @claimable_at::timestamptz
+FROM (SELECT unnest(@seat_ids::uuid[]) AS seat_id, unnest(@hold_ids::uuid[]) AS hold_id) AS w
+WHERE show_seats.tenant_id = @tenant_id AND show_seats.region = @region AND show_seats.show_id = @show_id
+    AND show_seats.seat_id = w.seat_id AND show_seats.state = 'AVAILABLE';
 
 -- name: SeatsReschedule :execrows
 UPDATE show_seats
@@ -41,7 +43,14 @@ SELECT @tenant_id::uuid, @region::text, @show_id::uuid, s.seat_id, s.price_level
 FROM (SELECT unnest(@seat_ids::uuid[]) AS seat_id, unnest(@price_level_ids::uuid[]) AS price_level_id) AS s;
 
 -- name: SeatStatuses :many
-SELECT seat_id, price_level_id, state, (state = 'HELD' AND claimable_at <= now())::boolean AS due, block_channel_id
-FROM show_seats
-WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id
-ORDER BY seat_id;
+-- The seats of a completed show stand in the past table, while they are being moved in both.
+SELECT u.seat_id, u.price_level_id, u.state, (u.state = 'HELD' AND u.claimable_at <= now())::boolean AS due, u.block_channel_id
+FROM (
+    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id
+    FROM show_seats s
+    WHERE s.tenant_id = @tenant_id AND s.region = @region AND s.show_id = @show_id
+    UNION ALL
+    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_channel_id
+    FROM past_show_seats p
+    WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.show_id = @show_id) AS u
+ORDER BY u.seat_id;

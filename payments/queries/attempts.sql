@@ -64,6 +64,7 @@ SET refunded_minor = refunded_minor + @amount_minor::bigint, version = version +
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
 
 -- name: AttemptsDue :many
+-- The oldest of all places: the open payments of one tenant must not keep those of others waiting.
 SELECT a.tenant_id, a.region, a.id
 FROM (SELECT unnest(@tenant_ids::uuid[]) AS tenant_id, unnest(@regions::text[]) AS region) AS t
 CROSS JOIN LATERAL (
@@ -82,3 +83,9 @@ SELECT id, hold_id, provider, account, method_token, instrument_fingerprint, amo
     settled_at, version
 FROM payment_attempts
 WHERE tenant_id = @tenant_id AND region = @region AND id = ANY(@attempt_ids::uuid[]);
+
+-- name: AttemptsRefunded :many
+-- What was given back of the payments that bought bookings.
+SELECT region, hold_id, refunded_minor, currency
+FROM payment_attempts
+WHERE tenant_id = @tenant_id AND region = ANY(@regions::text[]) AND hold_id = ANY(@hold_ids::uuid[]) AND disposition = 'APPLIED';

@@ -5,26 +5,26 @@ ON CONFLICT (tenant_id, region, attempt_id, action) DO NOTHING;
 
 -- name: RefundByAction :one
 SELECT id, attempt_id, action, reason, amount_minor, currency, state, provider_refund, failure_code, checks, requested_at,
-    settled_at, version
+    settled_at, version, exhausted_at
 FROM refunds
 WHERE tenant_id = @tenant_id AND region = @region AND attempt_id = @attempt_id AND action = @action;
 
 -- name: RefundLock :one
 SELECT id, attempt_id, action, reason, amount_minor, currency, state, provider_refund, failure_code, checks, requested_at,
-    settled_at, version
+    settled_at, version, exhausted_at
 FROM refunds
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id
 FOR UPDATE;
 
 -- name: RefundGet :one
 SELECT id, attempt_id, action, reason, amount_minor, currency, state, provider_refund, failure_code, checks, requested_at,
-    settled_at, version
+    settled_at, version, exhausted_at
 FROM refunds
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
 
 -- name: RefundsOfAttempts :many
 SELECT id, attempt_id, action, reason, amount_minor, currency, state, provider_refund, failure_code, checks, requested_at,
-    settled_at, version
+    settled_at, version, exhausted_at
 FROM refunds
 WHERE tenant_id = @tenant_id AND region = ANY(@regions::text[]) AND attempt_id = ANY(@attempt_ids::uuid[])
 ORDER BY requested_at, id;
@@ -41,6 +41,7 @@ SET state = @to_state, provider_refund = @provider_refund, failure_code = @failu
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state IN ('REQUESTED', 'SUBMITTED');
 
 -- name: RefundsDue :many
+-- The oldest of all places: the refunds of one tenant must not keep those of others waiting.
 SELECT r.tenant_id, r.region, r.id
 FROM (SELECT unnest(@tenant_ids::uuid[]) AS tenant_id, unnest(@regions::text[]) AS region) AS t
 CROSS JOIN LATERAL (
@@ -53,3 +54,24 @@ CROSS JOIN LATERAL (
     LIMIT @max_refunds) AS r
 ORDER BY r.next_check_at
 LIMIT @max_refunds;
+
+-- name: RefundExhaust :execrows
+UPDATE refunds
+SET exhausted_at = @now::timestamptz
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state = 'FAILED';
+
+-- name: RefundResume :execrows
+UPDATE refunds
+SET exhausted_at = NULL
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state = 'FAILED' AND exhausted_at IS NOT NULL;
+
+-- name: RefundsExhausted :many
+-- The longest waiting first.
+SELECT r.id, r.attempt_id, r.action, r.reason, r.amount_minor, r.currency, r.state, r.provider_refund, r.failure_code, r.checks,
+    r.requested_at, r.settled_at, r.version, r.exhausted_at, a.hold_id
+FROM refunds r
+JOIN payment_attempts a ON a.tenant_id = r.tenant_id AND a.region = r.region AND a.id = r.attempt_id
+WHERE r.tenant_id = @tenant_id AND r.region = @region AND r.exhausted_at IS NOT NULL
+    AND (r.exhausted_at > @after::timestamptz OR (r.exhausted_at = @after::timestamptz AND r.id > @after_id::uuid))
+ORDER BY r.exhausted_at, r.id
+LIMIT @max_rows;

@@ -46,35 +46,54 @@ var clusterRegion = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
 // ParseMapping reads "eu=europe-west1,us=us-east1". The mapping is validated.
 func ParseMapping(text, primary string, survive Survival) (Mapping, error) {
-	m := Mapping{Homes: map[ids.Region]string{}, Primary: ids.Region(primary), Survive: survive}
-	for _, pair := range strings.Split(text, ",") {
-		code, home, found := strings.Cut(strings.TrimSpace(pair), "=")
-		if !found {
-			return Mapping{}, fault.Invalid("--map", "expected code=region pairs such as eu=europe-west1,us=us-east1, got %q", pair)
-		}
-		if _, twice := m.Homes[ids.Region(code)]; twice {
-			return Mapping{}, fault.Invalid("--map", "the code %q is mapped twice", code)
-		}
-		m.Homes[ids.Region(code)] = home
+	homes, err := ParseHomes(text)
+	if err != nil {
+		return Mapping{}, err
 	}
+	m := Mapping{Homes: homes, Primary: ids.Region(primary), Survive: survive}
 	if err := m.Validate(); err != nil {
 		return Mapping{}, err
 	}
 	return m, nil
 }
 
-// Validate names the flag that is wrong. What depends on the cluster is checked by Plan.
-func (m Mapping) Validate() error {
-	if len(m.Homes) == 0 || len(m.Homes) > maxCodes {
+// ParseHomes reads "eu=europe-west1,us=us-east1" for whoever only needs to know the regions, and
+// checks each code and each region.
+func ParseHomes(text string) (map[ids.Region]string, error) {
+	homes := map[ids.Region]string{}
+	for _, pair := range strings.Split(text, ",") {
+		code, home, found := strings.Cut(strings.TrimSpace(pair), "=")
+		if !found {
+			return nil, fault.Invalid("--map", "expected code=region pairs such as eu=europe-west1,us=us-east1, got %q", pair)
+		}
+		if _, twice := homes[ids.Region(code)]; twice {
+			return nil, fault.Invalid("--map", "the code %q is mapped twice", code)
+		}
+		homes[ids.Region(code)] = home
+	}
+	return homes, checkHomes(homes)
+}
+
+// checkHomes names the code or region that cannot be one.
+func checkHomes(homes map[ids.Region]string) error {
+	if len(homes) == 0 || len(homes) > maxCodes {
 		return fault.Invalid("--map", "expected 1 to %d region codes", maxCodes)
 	}
-	for _, code := range m.codes() {
+	for _, code := range slices.Sorted(maps.Keys(homes)) {
 		if _, err := ids.ParseRegion(string(code)); err != nil {
 			return fault.Invalid("--map", "the code %q: %v", code, err)
 		}
-		if home := m.Homes[code]; !clusterRegion.MatchString(home) {
+		if home := homes[code]; !clusterRegion.MatchString(home) {
 			return fault.Invalid("--map", "the code %q needs the name of a cluster region such as europe-west1, got %q", code, home)
 		}
+	}
+	return nil
+}
+
+// Validate names the flag that is wrong. What depends on the cluster is checked by Plan.
+func (m Mapping) Validate() error {
+	if err := checkHomes(m.Homes); err != nil {
+		return err
 	}
 	if _, mapped := m.Homes[m.Primary]; !mapped {
 		return fault.Invalid("--primary", "expected one of the mapped codes %s, got %q", listed(m.codes()), m.Primary)

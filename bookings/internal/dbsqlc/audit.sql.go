@@ -13,7 +13,7 @@ import (
 )
 
 const auditBookingsMatchHolds = `-- name: AuditBookingsMatchHolds :many
-SELECT h.tenant_id, h.region, h.id
+SELECT h.tenant_id, h.region, h.id, count(*) OVER () AS violations
 FROM holds h
 LEFT JOIN bookings b ON b.tenant_id = h.tenant_id AND b.region = h.region AND b.hold_id = h.id
 LEFT JOIN (
@@ -30,23 +30,26 @@ WHERE ($1::boolean OR h.tenant_id = $2::uuid)
     AND ((h.state = 'CONFIRMED') <> (b.id IS NOT NULL)
         OR (b.id IS NOT NULL AND (b.total_minor <> h.total_minor OR COALESCE(s.amount_minor, 0) <> b.total_minor
             OR COALESCE(s.lines, 0) <> COALESCE(c.lines, 0))))
+LIMIT $3
 `
 
 type AuditBookingsMatchHoldsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditBookingsMatchHoldsRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ID       uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Violations int64
 }
 
 // A confirmed hold has one booking with all its lines and its price; a booking has a confirmed hold.
 // The lines of both are counted, because a sum of nothing is not unequal to anything.
 func (q *Queries) AuditBookingsMatchHolds(ctx context.Context, arg AuditBookingsMatchHoldsParams) ([]AuditBookingsMatchHoldsRow, error) {
-	rows, err := q.db.Query(ctx, auditBookingsMatchHolds, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditBookingsMatchHolds, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +57,12 @@ func (q *Queries) AuditBookingsMatchHolds(ctx context.Context, arg AuditBookings
 	var items []AuditBookingsMatchHoldsRow
 	for rows.Next() {
 		var i AuditBookingsMatchHoldsRow
-		if err := rows.Scan(&i.TenantID, &i.Region, &i.ID); err != nil {
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.Violations,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -66,29 +74,36 @@ func (q *Queries) AuditBookingsMatchHolds(ctx context.Context, arg AuditBookings
 }
 
 const auditBookingsOwnSeats = `-- name: AuditBookingsOwnSeats :many
-SELECT b.tenant_id, b.region, b.id, l.seat_id
+SELECT b.tenant_id, b.region, b.id, l.seat_id, count(*) OVER () AS violations
 FROM bookings b
 JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.kind = 'SEAT' AND l.state <> 'CANCELLED'
-LEFT JOIN show_seats s ON s.tenant_id = l.tenant_id AND s.region = l.region AND s.show_id = l.show_id AND s.seat_id = l.seat_id
+LEFT JOIN (
+    SELECT hot.tenant_id, hot.region, hot.show_id, hot.seat_id, hot.state, hot.hold_id, hot.claimable_at FROM show_seats hot
+    UNION ALL
+    SELECT past.tenant_id, past.region, past.show_id, past.seat_id, past.state, past.hold_id, past.claimable_at FROM past_show_seats past) AS s
+    ON s.tenant_id = l.tenant_id AND s.region = l.region AND s.show_id = l.show_id AND s.seat_id = l.seat_id
 WHERE ($1::boolean OR b.tenant_id = $2::uuid)
     AND (s.seat_id IS NULL OR s.state <> 'BOOKED' OR s.hold_id <> b.hold_id)
+LIMIT $3
 `
 
 type AuditBookingsOwnSeatsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditBookingsOwnSeatsRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ID       uuid.UUID
-	SeatID   *uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	SeatID     *uuid.UUID
+	Violations int64
 }
 
 // A booked line whose seat is not booked for it.
 func (q *Queries) AuditBookingsOwnSeats(ctx context.Context, arg AuditBookingsOwnSeatsParams) ([]AuditBookingsOwnSeatsRow, error) {
-	rows, err := q.db.Query(ctx, auditBookingsOwnSeats, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditBookingsOwnSeats, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +116,67 @@ func (q *Queries) AuditBookingsOwnSeats(ctx context.Context, arg AuditBookingsOw
 			&i.Region,
 			&i.ID,
 			&i.SeatID,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditCancellations = `-- name: AuditCancellations :many
+SELECT c.tenant_id, c.region, c.id, c.booking_id, count(*) OVER () AS violations
+FROM cancellations c
+LEFT JOIN (
+    SELECT cl.tenant_id, cl.region, cl.cancellation_id, count(*) AS lines, sum(cl.amount_minor)::bigint AS amount_minor,
+        sum(cl.fee_minor)::bigint AS fee_minor,
+        sum(CASE WHEN bl.state = 'CANCELLED' AND bl.amount_minor = cl.amount_minor AND bl.tax_minor = cl.tax_minor
+            AND cl.fee_minor BETWEEN 0 AND cl.amount_minor AND cl.fee_tax_minor BETWEEN 0 AND cl.tax_minor THEN 1 ELSE 0 END)::bigint AS sound
+    FROM cancelled_lines cl
+    LEFT JOIN booking_lines bl ON bl.tenant_id = cl.tenant_id AND bl.region = cl.region AND bl.booking_id = cl.booking_id AND bl.ordinal = cl.ordinal
+    GROUP BY cl.tenant_id, cl.region, cl.cancellation_id) AS s
+    ON s.tenant_id = c.tenant_id AND s.region = c.region AND s.cancellation_id = c.id
+WHERE ($1::boolean OR c.tenant_id = $2::uuid)
+    AND (s.lines IS NULL OR s.sound <> s.lines OR s.fee_minor <> c.fee_minor
+        OR s.amount_minor - s.fee_minor <> c.refund_minor + c.credited_minor)
+LIMIT $3
+`
+
+type AuditCancellationsParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditCancellationsRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	BookingID  uuid.UUID
+	Violations int64
+}
+
+// A cancelled line that costs more than its price, or was not that price and tax when it was sold, or
+// still stands; and a cancellation whose fee and refund are not those of its lines.
+func (q *Queries) AuditCancellations(ctx context.Context, arg AuditCancellationsParams) ([]AuditCancellationsRow, error) {
+	rows, err := q.db.Query(ctx, auditCancellations, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditCancellationsRow
+	for rows.Next() {
+		var i AuditCancellationsRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.BookingID,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -113,35 +189,47 @@ func (q *Queries) AuditBookingsOwnSeats(ctx context.Context, arg AuditBookingsOw
 }
 
 const auditCapturedPayments = `-- name: AuditCapturedPayments :many
-SELECT a.tenant_id, a.region, a.id
+SELECT a.tenant_id, a.region, a.id, count(*) OVER () AS violations
 FROM payment_attempts a
 LEFT JOIN bookings b ON b.tenant_id = a.tenant_id AND b.region = a.region AND b.hold_id = a.hold_id
 LEFT JOIN (
-    SELECT bl.tenant_id, bl.region, bl.booking_id, sum(bl.amount_minor)::bigint AS amount_minor
-    FROM booking_lines bl
-    WHERE bl.state <> 'CANCELLED'
-    GROUP BY bl.tenant_id, bl.region, bl.booking_id) AS standing
-    ON standing.tenant_id = b.tenant_id AND standing.region = b.region AND standing.booking_id = b.id
+    SELECT d.tenant_id, d.region, d.booking_id, sum(d.minor)::bigint AS minor
+    FROM (
+        SELECT bl.tenant_id, bl.region, bl.booking_id, bl.amount_minor AS minor
+        FROM booking_lines bl
+        WHERE bl.state <> 'CANCELLED'
+        UNION ALL
+        SELECT c.tenant_id, c.region, c.booking_id, c.fee_minor + c.credited_minor AS minor
+        FROM cancellations c
+        UNION ALL
+        SELECT br.tenant_id, br.region, br.booking_id, - br.amount_minor AS minor
+        FROM booking_refunds br) AS d
+    GROUP BY d.tenant_id, d.region, d.booking_id) AS due
+    ON due.tenant_id = b.tenant_id AND due.region = b.region AND due.booking_id = b.id
 WHERE a.state = 'SUCCEEDED' AND ($1::boolean OR a.tenant_id = $2::uuid)
-    AND ((a.disposition = 'APPLIED' AND (b.id IS NULL OR a.captured_minor - a.refunded_minor <> COALESCE(standing.amount_minor, 0)))
+    AND ((a.disposition = 'APPLIED' AND (b.id IS NULL OR a.captured_minor - a.refunded_minor <> COALESCE(due.minor, 0)))
         OR (a.disposition = 'ORPHANED' AND a.refunded_minor <> a.captured_minor))
+LIMIT $3
 `
 
 type AuditCapturedPaymentsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditCapturedPaymentsRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ID       uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Violations int64
 }
 
 // A captured payment that bought no booking and is not being refunded whole; or one that keeps more,
-// or less, than the lines of its booking that still stand.
+// or less, than the lines of its booking that still stand and the fees of those that do not, less
+// what was given back besides.
 func (q *Queries) AuditCapturedPayments(ctx context.Context, arg AuditCapturedPaymentsParams) ([]AuditCapturedPaymentsRow, error) {
-	rows, err := q.db.Query(ctx, auditCapturedPayments, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditCapturedPayments, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +237,12 @@ func (q *Queries) AuditCapturedPayments(ctx context.Context, arg AuditCapturedPa
 	var items []AuditCapturedPaymentsRow
 	for rows.Next() {
 		var i AuditCapturedPaymentsRow
-		if err := rows.Scan(&i.TenantID, &i.Region, &i.ID); err != nil {
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.Violations,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -161,36 +254,45 @@ func (q *Queries) AuditCapturedPayments(ctx context.Context, arg AuditCapturedPa
 }
 
 const auditCeilings = `-- name: AuditCeilings :many
-SELECT 'pool' AS kind, tenant_id, region, pool_id AS id, NULL::date AS night
-FROM pool_counters
-WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
-UNION ALL
-SELECT 'night' AS kind, tenant_id, region, room_type_id AS id, night
-FROM night_counters
-WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
-UNION ALL
-SELECT 'house' AS kind, tenant_id, region, property_id AS id, night
-FROM house_counters
-WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
+SELECT c.kind, c.tenant_id, c.region, c.id, c.night, count(*) OVER () AS violations
+FROM (
+    SELECT 'pool' AS kind, tenant_id, region, pool_id AS id, NULL::date AS night
+    FROM pool_counters
+    WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
+    UNION ALL
+    SELECT 'pool' AS kind, tenant_id, region, pool_id AS id, NULL::date AS night
+    FROM past_pool_counters
+    WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
+    UNION ALL
+    SELECT 'night' AS kind, tenant_id, region, room_type_id AS id, night
+    FROM night_counters
+    WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)
+    UNION ALL
+    SELECT 'house' AS kind, tenant_id, region, property_id AS id, night
+    FROM house_counters
+    WHERE (held + booked > ceiling OR ceiling <> GREATEST(sell_limit, held + booked)) AND ($1::boolean OR tenant_id = $2::uuid)) AS c
+LIMIT $3
 `
 
 type AuditCeilingsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditCeilingsRow struct {
-	Kind     string
-	TenantID uuid.UUID
-	Region   string
-	ID       uuid.UUID
-	Night    *civil.Date
+	Kind       string
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Night      *civil.Date
+	Violations int64
 }
 
 // What is held and booked is within the ceiling, and the ceiling is the limit, or what is sold while
 // that is more. A ceiling below it would hide stock.
 func (q *Queries) AuditCeilings(ctx context.Context, arg AuditCeilingsParams) ([]AuditCeilingsRow, error) {
-	rows, err := q.db.Query(ctx, auditCeilings, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditCeilings, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -204,6 +306,7 @@ func (q *Queries) AuditCeilings(ctx context.Context, arg AuditCeilingsParams) ([
 			&i.Region,
 			&i.ID,
 			&i.Night,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -249,29 +352,36 @@ func (q *Queries) AuditCounts(ctx context.Context, arg AuditCountsParams) (Audit
 }
 
 const auditHoldsOwnSeats = `-- name: AuditHoldsOwnSeats :many
-SELECT h.tenant_id, h.region, h.id, l.seat_id
+SELECT h.tenant_id, h.region, h.id, l.seat_id, count(*) OVER () AS violations
 FROM holds h
 JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id AND l.kind = 'SEAT'
-LEFT JOIN show_seats s ON s.tenant_id = l.tenant_id AND s.region = l.region AND s.show_id = l.show_id AND s.seat_id = l.seat_id
+LEFT JOIN (
+    SELECT hot.tenant_id, hot.region, hot.show_id, hot.seat_id, hot.state, hot.hold_id, hot.claimable_at FROM show_seats hot
+    UNION ALL
+    SELECT past.tenant_id, past.region, past.show_id, past.seat_id, past.state, past.hold_id, past.claimable_at FROM past_show_seats past) AS s
+    ON s.tenant_id = l.tenant_id AND s.region = l.region AND s.show_id = l.show_id AND s.seat_id = l.seat_id
 WHERE h.state IN ('ACTIVE', 'PROCESSING') AND ($1::boolean OR h.tenant_id = $2::uuid)
     AND (s.seat_id IS NULL OR s.state <> 'HELD' OR s.hold_id <> h.id OR s.claimable_at <> h.claimable_at)
+LIMIT $3
 `
 
 type AuditHoldsOwnSeatsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditHoldsOwnSeatsRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ID       uuid.UUID
-	SeatID   *uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	SeatID     *uuid.UUID
+	Violations int64
 }
 
 // A live hold that does not own a seat of its own lines.
 func (q *Queries) AuditHoldsOwnSeats(ctx context.Context, arg AuditHoldsOwnSeatsParams) ([]AuditHoldsOwnSeatsRow, error) {
-	rows, err := q.db.Query(ctx, auditHoldsOwnSeats, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditHoldsOwnSeats, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -284,6 +394,7 @@ func (q *Queries) AuditHoldsOwnSeats(ctx context.Context, arg AuditHoldsOwnSeats
 			&i.Region,
 			&i.ID,
 			&i.SeatID,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -296,7 +407,7 @@ func (q *Queries) AuditHoldsOwnSeats(ctx context.Context, arg AuditHoldsOwnSeats
 }
 
 const auditHouseCounters = `-- name: AuditHouseCounters :many
-SELECT c.tenant_id, c.region, c.property_id, c.night, c.held, c.booked, COALESCE(n.held, 0)::bigint AS lines_held, COALESCE(n.booked, 0)::bigint AS lines_booked
+SELECT c.tenant_id, c.region, c.property_id, c.night, c.held, c.booked, COALESCE(n.held, 0)::bigint AS lines_held, COALESCE(n.booked, 0)::bigint AS lines_booked, count(*) OVER () AS violations
 FROM house_counters c
 LEFT JOIN (
     SELECT r.tenant_id, r.region, r.property_id, k.night, sum(k.held)::bigint AS held, sum(k.booked)::bigint AS booked
@@ -306,11 +417,13 @@ LEFT JOIN (
     ON n.tenant_id = c.tenant_id AND n.region = c.region AND n.property_id = c.property_id AND n.night = c.night
 WHERE ($1::boolean OR c.tenant_id = $2::uuid)
     AND (c.held <> COALESCE(n.held, 0) OR c.booked <> COALESCE(n.booked, 0))
+LIMIT $3
 `
 
 type AuditHouseCountersParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditHouseCountersRow struct {
@@ -322,10 +435,11 @@ type AuditHouseCountersRow struct {
 	Booked      int64
 	LinesHeld   int64
 	LinesBooked int64
+	Violations  int64
 }
 
 func (q *Queries) AuditHouseCounters(ctx context.Context, arg AuditHouseCountersParams) ([]AuditHouseCountersRow, error) {
-	rows, err := q.db.Query(ctx, auditHouseCounters, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditHouseCounters, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -342,6 +456,58 @@ func (q *Queries) AuditHouseCounters(ctx context.Context, arg AuditHouseCounters
 			&i.Booked,
 			&i.LinesHeld,
 			&i.LinesBooked,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditLineTaxes = `-- name: AuditLineTaxes :many
+SELECT tenant_id, region, booking_id, ordinal, count(*) OVER () AS violations
+FROM booking_lines
+WHERE ($1::boolean OR tenant_id = $2::uuid)
+    AND (2 * tax_minor * (10000 + tax_basis_points) > 2 * amount_minor * tax_basis_points + 10000 + tax_basis_points
+        OR 2 * amount_minor * tax_basis_points >= 2 * tax_minor * (10000 + tax_basis_points) + 10000 + tax_basis_points)
+LIMIT $3
+`
+
+type AuditLineTaxesParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditLineTaxesRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	BookingID  uuid.UUID
+	Ordinal    int64
+	Violations int64
+}
+
+// The tax of a line is the share of its price that its rate says, rounded half up: written without a
+// division, for which the engines have different meanings.
+func (q *Queries) AuditLineTaxes(ctx context.Context, arg AuditLineTaxesParams) ([]AuditLineTaxesRow, error) {
+	rows, err := q.db.Query(ctx, auditLineTaxes, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditLineTaxesRow
+	for rows.Next() {
+		var i AuditLineTaxesRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.BookingID,
+			&i.Ordinal,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -354,7 +520,7 @@ func (q *Queries) AuditHouseCounters(ctx context.Context, arg AuditHouseCounters
 }
 
 const auditLinesHaveCounters = `-- name: AuditLinesHaveCounters :many
-SELECT u.tenant_id, u.region, u.owner_id, u.kind, u.unit_id, u.night
+SELECT u.tenant_id, u.region, u.owner_id, u.kind, u.unit_id, u.night, count(*) OVER () AS violations
 FROM (
     SELECT hl.tenant_id, hl.region, hl.hold_id AS owner_id, hl.kind, COALESCE(hl.pool_id, hl.room_type_id) AS unit_id, hl.pool_id, hl.room_type_id, hl.bucket, hl.shard, hl.night
     FROM hold_lines hl
@@ -364,29 +530,36 @@ FROM (
     SELECT bl.tenant_id, bl.region, bl.booking_id AS owner_id, bl.kind, COALESCE(bl.pool_id, bl.room_type_id) AS unit_id, bl.pool_id, bl.room_type_id, bl.bucket, bl.shard, bl.night
     FROM booking_lines bl
     WHERE bl.kind <> 'SEAT' AND bl.state <> 'CANCELLED') AS u
-LEFT JOIN pool_counters p ON p.tenant_id = u.tenant_id AND p.region = u.region AND p.pool_id = u.pool_id AND p.bucket = u.bucket AND p.shard = u.shard
+LEFT JOIN (
+    SELECT hot.tenant_id, hot.region, hot.pool_id, hot.bucket, hot.shard FROM pool_counters hot
+    UNION ALL
+    SELECT past.tenant_id, past.region, past.pool_id, past.bucket, past.shard FROM past_pool_counters past) AS p
+    ON p.tenant_id = u.tenant_id AND p.region = u.region AND p.pool_id = u.pool_id AND p.bucket = u.bucket AND p.shard = u.shard
 LEFT JOIN night_counters n ON n.tenant_id = u.tenant_id AND n.region = u.region AND n.room_type_id = u.room_type_id AND n.bucket = u.bucket AND n.night = u.night
 WHERE ($1::boolean OR u.tenant_id = $2::uuid)
     AND ((u.kind = 'POOL' AND p.pool_id IS NULL) OR (u.kind = 'NIGHT' AND n.room_type_id IS NULL))
+LIMIT $3
 `
 
 type AuditLinesHaveCountersParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditLinesHaveCountersRow struct {
-	TenantID uuid.UUID
-	Region   string
-	OwnerID  uuid.UUID
-	Kind     string
-	UnitID   *uuid.UUID
-	Night    *civil.Date
+	TenantID   uuid.UUID
+	Region     string
+	OwnerID    uuid.UUID
+	Kind       string
+	UnitID     *uuid.UUID
+	Night      *civil.Date
+	Violations int64
 }
 
 // Counted lines of live holds and of bookings whose counter row does not exist.
 func (q *Queries) AuditLinesHaveCounters(ctx context.Context, arg AuditLinesHaveCountersParams) ([]AuditLinesHaveCountersRow, error) {
-	rows, err := q.db.Query(ctx, auditLinesHaveCounters, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditLinesHaveCounters, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -401,6 +574,7 @@ func (q *Queries) AuditLinesHaveCounters(ctx context.Context, arg AuditLinesHave
 			&i.Kind,
 			&i.UnitID,
 			&i.Night,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -413,7 +587,7 @@ func (q *Queries) AuditLinesHaveCounters(ctx context.Context, arg AuditLinesHave
 }
 
 const auditNightCounters = `-- name: AuditNightCounters :many
-SELECT c.tenant_id, c.region, c.room_type_id, c.night, c.held, c.booked, COALESCE(l.held, 0)::bigint AS lines_held, COALESCE(l.booked, 0)::bigint AS lines_booked
+SELECT c.tenant_id, c.region, c.room_type_id, c.night, c.held, c.booked, COALESCE(l.held, 0)::bigint AS lines_held, COALESCE(l.booked, 0)::bigint AS lines_booked, count(*) OVER () AS violations
 FROM night_counters c
 LEFT JOIN (
     SELECT u.tenant_id, u.region, u.room_type_id, u.bucket, u.night, sum(u.held)::bigint AS held, sum(u.booked)::bigint AS booked
@@ -430,11 +604,13 @@ LEFT JOIN (
     ON l.tenant_id = c.tenant_id AND l.region = c.region AND l.room_type_id = c.room_type_id AND l.bucket = c.bucket AND l.night = c.night
 WHERE ($1::boolean OR c.tenant_id = $2::uuid)
     AND (c.held <> COALESCE(l.held, 0) OR c.booked <> COALESCE(l.booked, 0))
+LIMIT $3
 `
 
 type AuditNightCountersParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditNightCountersRow struct {
@@ -446,10 +622,11 @@ type AuditNightCountersRow struct {
 	Booked      int64
 	LinesHeld   int64
 	LinesBooked int64
+	Violations  int64
 }
 
 func (q *Queries) AuditNightCounters(ctx context.Context, arg AuditNightCountersParams) ([]AuditNightCountersRow, error) {
-	rows, err := q.db.Query(ctx, auditNightCounters, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditNightCounters, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -466,6 +643,7 @@ func (q *Queries) AuditNightCounters(ctx context.Context, arg AuditNightCounters
 			&i.Booked,
 			&i.LinesHeld,
 			&i.LinesBooked,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -478,27 +656,30 @@ func (q *Queries) AuditNightCounters(ctx context.Context, arg AuditNightCounters
 }
 
 const auditPaidBookings = `-- name: AuditPaidBookings :many
-SELECT b.tenant_id, b.region, b.id
+SELECT b.tenant_id, b.region, b.id, count(*) OVER () AS violations
 FROM bookings b
 LEFT JOIN payment_attempts a ON a.tenant_id = b.tenant_id AND a.region = b.region AND a.hold_id = b.hold_id AND a.disposition = 'APPLIED'
 WHERE b.total_minor > 0 AND ($1::boolean OR b.tenant_id = $2::uuid)
     AND (a.id IS NULL OR a.captured_minor <> b.total_minor)
+LIMIT $3
 `
 
 type AuditPaidBookingsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditPaidBookingsRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ID       uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Violations int64
 }
 
 // A booking with a price was paid: exactly one attempt of its hold is applied.
 func (q *Queries) AuditPaidBookings(ctx context.Context, arg AuditPaidBookingsParams) ([]AuditPaidBookingsRow, error) {
-	rows, err := q.db.Query(ctx, auditPaidBookings, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditPaidBookings, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -506,7 +687,12 @@ func (q *Queries) AuditPaidBookings(ctx context.Context, arg AuditPaidBookingsPa
 	var items []AuditPaidBookingsRow
 	for rows.Next() {
 		var i AuditPaidBookingsRow
-		if err := rows.Scan(&i.TenantID, &i.Region, &i.ID); err != nil {
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.Violations,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -518,8 +704,11 @@ func (q *Queries) AuditPaidBookings(ctx context.Context, arg AuditPaidBookingsPa
 }
 
 const auditPoolCounters = `-- name: AuditPoolCounters :many
-SELECT c.tenant_id, c.region, c.pool_id, c.shard, c.held, c.booked, COALESCE(l.held, 0)::bigint AS lines_held, COALESCE(l.booked, 0)::bigint AS lines_booked
-FROM pool_counters c
+SELECT c.tenant_id, c.region, c.pool_id, c.shard, c.held, c.booked, COALESCE(l.held, 0)::bigint AS lines_held, COALESCE(l.booked, 0)::bigint AS lines_booked, count(*) OVER () AS violations
+FROM (
+    SELECT hot.tenant_id, hot.region, hot.pool_id, hot.bucket, hot.shard, hot.held, hot.booked FROM pool_counters hot
+    UNION ALL
+    SELECT past.tenant_id, past.region, past.pool_id, past.bucket, past.shard, past.held, past.booked FROM past_pool_counters past) AS c
 LEFT JOIN (
     SELECT u.tenant_id, u.region, u.pool_id, u.bucket, u.shard, sum(u.held)::bigint AS held, sum(u.booked)::bigint AS booked
     FROM (
@@ -535,11 +724,13 @@ LEFT JOIN (
     ON l.tenant_id = c.tenant_id AND l.region = c.region AND l.pool_id = c.pool_id AND l.bucket = c.bucket AND l.shard = c.shard
 WHERE ($1::boolean OR c.tenant_id = $2::uuid)
     AND (c.held <> COALESCE(l.held, 0) OR c.booked <> COALESCE(l.booked, 0))
+LIMIT $3
 `
 
 type AuditPoolCountersParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditPoolCountersRow struct {
@@ -551,10 +742,11 @@ type AuditPoolCountersRow struct {
 	Booked      int64
 	LinesHeld   int64
 	LinesBooked int64
+	Violations  int64
 }
 
 func (q *Queries) AuditPoolCounters(ctx context.Context, arg AuditPoolCountersParams) ([]AuditPoolCountersRow, error) {
-	rows, err := q.db.Query(ctx, auditPoolCounters, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditPoolCounters, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -571,6 +763,71 @@ func (q *Queries) AuditPoolCounters(ctx context.Context, arg AuditPoolCountersPa
 			&i.Booked,
 			&i.LinesHeld,
 			&i.LinesBooked,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditPresaleCounters = `-- name: AuditPresaleCounters :many
+SELECT c.tenant_id, c.region, c.code_id, c.held, c.booked, COALESCE(h.held, 0)::bigint AS holds_held, COALESCE(h.booked, 0)::bigint AS holds_booked,
+    count(*) OVER () AS violations
+FROM presale_counters c
+LEFT JOIN (
+    SELECT tenant_id, region, presale_code_id,
+        sum(CASE WHEN state IN ('ACTIVE', 'PROCESSING') THEN 1 ELSE 0 END)::bigint AS held,
+        sum(CASE WHEN state = 'CONFIRMED' THEN 1 ELSE 0 END)::bigint AS booked
+    FROM holds
+    WHERE presale_code_id IS NOT NULL
+    GROUP BY tenant_id, region, presale_code_id) AS h
+    ON h.tenant_id = c.tenant_id AND h.region = c.region AND h.presale_code_id = c.code_id
+WHERE ($1::boolean OR c.tenant_id = $2::uuid)
+    AND (c.held <> COALESCE(h.held, 0) OR c.booked <> COALESCE(h.booked, 0))
+LIMIT $3
+`
+
+type AuditPresaleCountersParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditPresaleCountersRow struct {
+	TenantID    uuid.UUID
+	Region      string
+	CodeID      uuid.UUID
+	Held        int64
+	Booked      int64
+	HoldsHeld   int64
+	HoldsBooked int64
+	Violations  int64
+}
+
+// A sale keeps its use of a code, also when it is cancelled.
+func (q *Queries) AuditPresaleCounters(ctx context.Context, arg AuditPresaleCountersParams) ([]AuditPresaleCountersRow, error) {
+	rows, err := q.db.Query(ctx, auditPresaleCounters, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditPresaleCountersRow
+	for rows.Next() {
+		var i AuditPresaleCountersRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.CodeID,
+			&i.Held,
+			&i.Booked,
+			&i.HoldsHeld,
+			&i.HoldsBooked,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -583,7 +840,7 @@ func (q *Queries) AuditPoolCounters(ctx context.Context, arg AuditPoolCountersPa
 }
 
 const auditRefundSums = `-- name: AuditRefundSums :many
-SELECT a.tenant_id, a.region, a.id
+SELECT a.tenant_id, a.region, a.id, count(*) OVER () AS violations
 FROM payment_attempts a
 LEFT JOIN (
     SELECT r.tenant_id, r.region, r.attempt_id, sum(r.amount_minor)::bigint AS amount_minor
@@ -593,22 +850,25 @@ LEFT JOIN (
     ON s.tenant_id = a.tenant_id AND s.region = a.region AND s.attempt_id = a.id
 WHERE ($1::boolean OR a.tenant_id = $2::uuid)
     AND (a.refunded_minor <> COALESCE(s.amount_minor, 0) OR a.refunded_minor > a.captured_minor)
+LIMIT $3
 `
 
 type AuditRefundSumsParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditRefundSumsRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ID       uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Violations int64
 }
 
 // What an attempt counts as refunded is the sum of its refunds that have not failed.
 func (q *Queries) AuditRefundSums(ctx context.Context, arg AuditRefundSumsParams) ([]AuditRefundSumsRow, error) {
-	rows, err := q.db.Query(ctx, auditRefundSums, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditRefundSums, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -616,7 +876,12 @@ func (q *Queries) AuditRefundSums(ctx context.Context, arg AuditRefundSumsParams
 	var items []AuditRefundSumsRow
 	for rows.Next() {
 		var i AuditRefundSumsRow
-		if err := rows.Scan(&i.TenantID, &i.Region, &i.ID); err != nil {
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.Violations,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -628,7 +893,7 @@ func (q *Queries) AuditRefundSums(ctx context.Context, arg AuditRefundSumsParams
 }
 
 const auditSeatOwners = `-- name: AuditSeatOwners :many
-SELECT l.tenant_id, l.region, l.show_id, l.seat_id, count(*) AS owners
+SELECT l.tenant_id, l.region, l.show_id, l.seat_id, count(*) AS owners, count(*) OVER () AS violations
 FROM (
     SELECT hl.tenant_id, hl.region, hl.show_id, hl.seat_id
     FROM hold_lines hl
@@ -641,24 +906,27 @@ FROM (
 WHERE $1::boolean OR l.tenant_id = $2::uuid
 GROUP BY l.tenant_id, l.region, l.show_id, l.seat_id
 HAVING count(*) > 1
+LIMIT $3
 `
 
 type AuditSeatOwnersParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditSeatOwnersRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ShowID   *uuid.UUID
-	SeatID   *uuid.UUID
-	Owners   int64
+	TenantID   uuid.UUID
+	Region     string
+	ShowID     *uuid.UUID
+	SeatID     *uuid.UUID
+	Owners     int64
+	Violations int64
 }
 
 // A seat in two live lines has two owners.
 func (q *Queries) AuditSeatOwners(ctx context.Context, arg AuditSeatOwnersParams) ([]AuditSeatOwnersRow, error) {
-	rows, err := q.db.Query(ctx, auditSeatOwners, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditSeatOwners, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -672,6 +940,7 @@ func (q *Queries) AuditSeatOwners(ctx context.Context, arg AuditSeatOwnersParams
 			&i.ShowID,
 			&i.SeatID,
 			&i.Owners,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}
@@ -684,8 +953,11 @@ func (q *Queries) AuditSeatOwners(ctx context.Context, arg AuditSeatOwnersParams
 }
 
 const auditSeatsHaveLines = `-- name: AuditSeatsHaveLines :many
-SELECT s.tenant_id, s.region, s.show_id, s.seat_id
-FROM show_seats s
+SELECT s.tenant_id, s.region, s.show_id, s.seat_id, count(*) OVER () AS violations
+FROM (
+    SELECT hot.tenant_id, hot.region, hot.show_id, hot.seat_id, hot.state, hot.hold_id, hot.claimable_at FROM show_seats hot
+    UNION ALL
+    SELECT past.tenant_id, past.region, past.show_id, past.seat_id, past.state, past.hold_id, past.claimable_at FROM past_show_seats past) AS s
 WHERE s.state <> 'AVAILABLE' AND ($1::boolean OR s.tenant_id = $2::uuid)
     AND NOT (s.state = 'HELD' AND EXISTS (
         SELECT 1
@@ -699,24 +971,27 @@ WHERE s.state <> 'AVAILABLE' AND ($1::boolean OR s.tenant_id = $2::uuid)
         JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id
         WHERE b.tenant_id = s.tenant_id AND b.region = s.region AND b.hold_id = s.hold_id AND l.seat_id = s.seat_id
             AND l.show_id = s.show_id AND l.state <> 'CANCELLED'))
+LIMIT $3
 `
 
 type AuditSeatsHaveLinesParams struct {
 	EveryTenant bool
 	TenantID    uuid.UUID
+	MaxExamples int32
 }
 
 type AuditSeatsHaveLinesRow struct {
-	TenantID uuid.UUID
-	Region   string
-	ShowID   uuid.UUID
-	SeatID   uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	ShowID     uuid.UUID
+	SeatID     uuid.UUID
+	Violations int64
 }
 
 // A seat that is held although no line of a live hold names it, or booked although no line of its
 // booking that still stands does.
 func (q *Queries) AuditSeatsHaveLines(ctx context.Context, arg AuditSeatsHaveLinesParams) ([]AuditSeatsHaveLinesRow, error) {
-	rows, err := q.db.Query(ctx, auditSeatsHaveLines, arg.EveryTenant, arg.TenantID)
+	rows, err := q.db.Query(ctx, auditSeatsHaveLines, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
 		return nil, err
 	}
@@ -729,6 +1004,83 @@ func (q *Queries) AuditSeatsHaveLines(ctx context.Context, arg AuditSeatsHaveLin
 			&i.Region,
 			&i.ShowID,
 			&i.SeatID,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditStockPlaces = `-- name: AuditStockPlaces :many
+SELECT w.kind, w.tenant_id, w.region, w.id, w.owner_id, count(*) OVER () AS violations
+FROM (
+    SELECT 'seat' AS kind, s.tenant_id, s.region, s.seat_id AS id, s.show_id AS owner_id
+    FROM past_show_seats s
+    JOIN show_seats hot ON hot.tenant_id = s.tenant_id AND hot.region = s.region AND hot.show_id = s.show_id AND hot.seat_id = s.seat_id
+    WHERE $1::boolean OR s.tenant_id = $2::uuid
+    UNION ALL
+    SELECT 'counter' AS kind, c.tenant_id, c.region, c.pool_id AS id, c.pool_id AS owner_id
+    FROM past_pool_counters c
+    JOIN pool_counters hot ON hot.tenant_id = c.tenant_id AND hot.region = c.region AND hot.pool_id = c.pool_id AND hot.bucket = c.bucket AND hot.shard = c.shard
+    WHERE $1::boolean OR c.tenant_id = $2::uuid
+    UNION ALL
+    SELECT 'show' AS kind, w.tenant_id, w.region, w.id, w.event_id AS owner_id
+    FROM shows w
+    WHERE ($1::boolean OR w.tenant_id = $2::uuid)
+        AND ((w.archived_at IS NOT NULL AND (w.completed_at IS NULL
+                OR EXISTS (SELECT 1 FROM show_seats s WHERE s.tenant_id = w.tenant_id AND s.region = w.region AND s.show_id = w.id)))
+            OR (w.completed_at IS NULL
+                AND EXISTS (SELECT 1 FROM past_show_seats s WHERE s.tenant_id = w.tenant_id AND s.region = w.region AND s.show_id = w.id)))
+    UNION ALL
+    SELECT 'pool' AS kind, p.tenant_id, p.region, p.id, p.show_id AS owner_id
+    FROM pools p
+    JOIN shows w ON w.tenant_id = p.tenant_id AND w.region = p.region AND w.id = p.show_id
+    WHERE ($1::boolean OR p.tenant_id = $2::uuid)
+        AND ((w.archived_at IS NOT NULL
+                AND EXISTS (SELECT 1 FROM pool_counters c WHERE c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id))
+            OR (w.completed_at IS NULL
+                AND EXISTS (SELECT 1 FROM past_pool_counters c WHERE c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id)))) AS w
+LIMIT $3
+`
+
+type AuditStockPlacesParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditStockPlacesRow struct {
+	Kind       string
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	OwnerID    uuid.UUID
+	Violations int64
+}
+
+// A seat or a counter that stands in both tables, or in one in which its show has none: the past
+// tables before it was completed, the others after it was archived.
+func (q *Queries) AuditStockPlaces(ctx context.Context, arg AuditStockPlacesParams) ([]AuditStockPlacesRow, error) {
+	rows, err := q.db.Query(ctx, auditStockPlaces, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditStockPlacesRow
+	for rows.Next() {
+		var i AuditStockPlacesRow
+		if err := rows.Scan(
+			&i.Kind,
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.OwnerID,
+			&i.Violations,
 		); err != nil {
 			return nil, err
 		}

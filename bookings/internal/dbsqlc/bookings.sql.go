@@ -15,7 +15,7 @@ import (
 
 const bookingByHold = `-- name: BookingByHold :one
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at
+    state, total_minor, currency, version, booked_at, cancellation
 FROM bookings
 WHERE tenant_id = $1 AND region = $2 AND hold_id = $3
 `
@@ -42,6 +42,7 @@ type BookingByHoldRow struct {
 	Currency         string
 	Version          int64
 	BookedAt         time.Time
+	Cancellation     []byte
 }
 
 func (q *Queries) BookingByHold(ctx context.Context, arg BookingByHoldParams) (BookingByHoldRow, error) {
@@ -63,13 +64,14 @@ func (q *Queries) BookingByHold(ctx context.Context, arg BookingByHoldParams) (B
 		&i.Currency,
 		&i.Version,
 		&i.BookedAt,
+		&i.Cancellation,
 	)
 	return i, err
 }
 
 const bookingGet = `-- name: BookingGet :one
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at
+    state, total_minor, currency, version, booked_at, cancellation
 FROM bookings
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 `
@@ -96,6 +98,7 @@ type BookingGetRow struct {
 	Currency         string
 	Version          int64
 	BookedAt         time.Time
+	Cancellation     []byte
 }
 
 func (q *Queries) BookingGet(ctx context.Context, arg BookingGetParams) (BookingGetRow, error) {
@@ -117,15 +120,16 @@ func (q *Queries) BookingGet(ctx context.Context, arg BookingGetParams) (Booking
 		&i.Currency,
 		&i.Version,
 		&i.BookedAt,
+		&i.Cancellation,
 	)
 	return i, err
 }
 
 const bookingInsert = `-- name: BookingInsert :exec
 INSERT INTO bookings (tenant_id, region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference,
-    contact_name, contact_email, state, total_minor, currency, booked_at)
+    contact_name, contact_email, state, total_minor, currency, booked_at, cancellation)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $10, $11, 'BOOKED', $12, $13, $14)
+    $10, $11, 'BOOKED', $12, $13, $14, $15::jsonb)
 `
 
 type BookingInsertParams struct {
@@ -143,6 +147,7 @@ type BookingInsertParams struct {
 	TotalMinor       int64
 	Currency         string
 	BookedAt         time.Time
+	Cancellation     []byte
 }
 
 func (q *Queries) BookingInsert(ctx context.Context, arg BookingInsertParams) error {
@@ -161,15 +166,18 @@ func (q *Queries) BookingInsert(ctx context.Context, arg BookingInsertParams) er
 		arg.TotalMinor,
 		arg.Currency,
 		arg.BookedAt,
+		arg.Cancellation,
 	)
 	return err
 }
 
 const bookingLines = `-- name: BookingLines :many
-SELECT booking_id, ordinal, item, kind, show_id, seat_id, pool_id, shard, property_id, room_type_id, night, bucket,
-    quantity, amount_minor, state
-FROM booking_lines
-WHERE tenant_id = $1 AND region = $2 AND booking_id = ANY($3::uuid[])
+SELECT l.booking_id, l.ordinal, l.item, l.kind, l.show_id, l.seat_id, l.pool_id, l.shard, l.property_id, l.room_type_id, l.night,
+    l.bucket, l.quantity, l.amount_minor, l.state, l.tax_basis_points, l.tax_minor, c.cancellation_id,
+    COALESCE(c.fee_minor, 0)::bigint AS fee_minor, COALESCE(c.fee_tax_minor, 0)::bigint AS fee_tax_minor
+FROM booking_lines l
+LEFT JOIN cancelled_lines c ON c.tenant_id = l.tenant_id AND c.region = l.region AND c.booking_id = l.booking_id AND c.ordinal = l.ordinal
+WHERE l.tenant_id = $1 AND l.region = $2 AND l.booking_id = ANY($3::uuid[])
 `
 
 type BookingLinesParams struct {
@@ -179,21 +187,26 @@ type BookingLinesParams struct {
 }
 
 type BookingLinesRow struct {
-	BookingID   uuid.UUID
-	Ordinal     int64
-	Item        int64
-	Kind        string
-	ShowID      *uuid.UUID
-	SeatID      *uuid.UUID
-	PoolID      *uuid.UUID
-	Shard       *int64
-	PropertyID  *uuid.UUID
-	RoomTypeID  *uuid.UUID
-	Night       *civil.Date
-	Bucket      uuid.UUID
-	Quantity    int64
-	AmountMinor int64
-	State       string
+	BookingID      uuid.UUID
+	Ordinal        int64
+	Item           int64
+	Kind           string
+	ShowID         *uuid.UUID
+	SeatID         *uuid.UUID
+	PoolID         *uuid.UUID
+	Shard          *int64
+	PropertyID     *uuid.UUID
+	RoomTypeID     *uuid.UUID
+	Night          *civil.Date
+	Bucket         uuid.UUID
+	Quantity       int64
+	AmountMinor    int64
+	State          string
+	TaxBasisPoints int64
+	TaxMinor       int64
+	CancellationID *uuid.UUID
+	FeeMinor       int64
+	FeeTaxMinor    int64
 }
 
 func (q *Queries) BookingLines(ctx context.Context, arg BookingLinesParams) ([]BookingLinesRow, error) {
@@ -221,6 +234,11 @@ func (q *Queries) BookingLines(ctx context.Context, arg BookingLinesParams) ([]B
 			&i.Quantity,
 			&i.AmountMinor,
 			&i.State,
+			&i.TaxBasisPoints,
+			&i.TaxMinor,
+			&i.CancellationID,
+			&i.FeeMinor,
+			&i.FeeTaxMinor,
 		); err != nil {
 			return nil, err
 		}
@@ -234,24 +252,33 @@ func (q *Queries) BookingLines(ctx context.Context, arg BookingLinesParams) ([]B
 
 const bookingLinesInsert = `-- name: BookingLinesInsert :execrows
 INSERT INTO booking_lines (tenant_id, region, booking_id, ordinal, item, kind, show_id, seat_id, pool_id, shard,
-    property_id, room_type_id, night, bucket, quantity, amount_minor, state)
+    property_id, room_type_id, night, bucket, quantity, amount_minor, state, tax_basis_points, tax_minor)
 SELECT l.tenant_id, l.region, $1::uuid, l.ordinal, l.item, l.kind, l.show_id, l.seat_id, l.pool_id, l.shard,
-    l.property_id, l.room_type_id, l.night, l.bucket, l.quantity, l.amount_minor, 'BOOKED'
+    l.property_id, l.room_type_id, l.night, l.bucket, l.quantity, l.amount_minor, 'BOOKED', t.tax_basis_points, t.tax_minor
 FROM hold_lines l
-WHERE l.tenant_id = $2 AND l.region = $3 AND l.hold_id = $4
+JOIN (
+    SELECT unnest($2::bigint[]) AS ordinal, unnest($3::bigint[]) AS tax_basis_points,
+        unnest($4::bigint[]) AS tax_minor) AS t ON t.ordinal = l.ordinal
+WHERE l.tenant_id = $5 AND l.region = $6 AND l.hold_id = $7
 `
 
 type BookingLinesInsertParams struct {
-	BookingID uuid.UUID
-	TenantID  uuid.UUID
-	Region    string
-	HoldID    uuid.UUID
+	BookingID      uuid.UUID
+	Ordinals       []int64
+	TaxBasisPoints []int64
+	TaxMinors      []int64
+	TenantID       uuid.UUID
+	Region         string
+	HoldID         uuid.UUID
 }
 
-// The hold's lines become the booking's, in one statement.
+// The hold's lines become the booking's, each with the tax in its price, in one statement.
 func (q *Queries) BookingLinesInsert(ctx context.Context, arg BookingLinesInsertParams) (int64, error) {
 	result, err := q.db.Exec(ctx, bookingLinesInsert,
 		arg.BookingID,
+		arg.Ordinals,
+		arg.TaxBasisPoints,
+		arg.TaxMinors,
 		arg.TenantID,
 		arg.Region,
 		arg.HoldID,
@@ -295,7 +322,7 @@ func (q *Queries) BookingLinesMove(ctx context.Context, arg BookingLinesMovePara
 
 const bookingLock = `-- name: BookingLock :one
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at
+    state, total_minor, currency, version, booked_at, cancellation
 FROM bookings
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 FOR UPDATE
@@ -323,6 +350,7 @@ type BookingLockRow struct {
 	Currency         string
 	Version          int64
 	BookedAt         time.Time
+	Cancellation     []byte
 }
 
 func (q *Queries) BookingLock(ctx context.Context, arg BookingLockParams) (BookingLockRow, error) {
@@ -344,6 +372,7 @@ func (q *Queries) BookingLock(ctx context.Context, arg BookingLockParams) (Booki
 		&i.Currency,
 		&i.Version,
 		&i.BookedAt,
+		&i.Cancellation,
 	)
 	return i, err
 }
@@ -378,7 +407,7 @@ func (q *Queries) BookingTouch(ctx context.Context, arg BookingTouchParams) (int
 
 const bookingsOfBuyerPage = `-- name: BookingsOfBuyerPage :many
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at
+    state, total_minor, currency, version, booked_at, cancellation
 FROM bookings
 WHERE tenant_id = $1 AND region = $2 AND buyer_id = $3 AND buyer_kind = $4
     AND (booked_at < $5::timestamptz OR (booked_at = $5::timestamptz AND id < $6::uuid))
@@ -412,6 +441,7 @@ type BookingsOfBuyerPageRow struct {
 	Currency         string
 	Version          int64
 	BookedAt         time.Time
+	Cancellation     []byte
 }
 
 func (q *Queries) BookingsOfBuyerPage(ctx context.Context, arg BookingsOfBuyerPageParams) ([]BookingsOfBuyerPageRow, error) {
@@ -447,6 +477,7 @@ func (q *Queries) BookingsOfBuyerPage(ctx context.Context, arg BookingsOfBuyerPa
 			&i.Currency,
 			&i.Version,
 			&i.BookedAt,
+			&i.Cancellation,
 		); err != nil {
 			return nil, err
 		}
@@ -460,7 +491,7 @@ func (q *Queries) BookingsOfBuyerPage(ctx context.Context, arg BookingsOfBuyerPa
 
 const bookingsPage = `-- name: BookingsPage :many
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at
+    state, total_minor, currency, version, booked_at, cancellation
 FROM bookings
 WHERE tenant_id = $1 AND region = $2
     AND (booked_at < $3::timestamptz OR (booked_at = $3::timestamptz AND id < $4::uuid))
@@ -495,6 +526,7 @@ type BookingsPageRow struct {
 	Currency         string
 	Version          int64
 	BookedAt         time.Time
+	Cancellation     []byte
 }
 
 func (q *Queries) BookingsPage(ctx context.Context, arg BookingsPageParams) ([]BookingsPageRow, error) {
@@ -530,6 +562,7 @@ func (q *Queries) BookingsPage(ctx context.Context, arg BookingsPageParams) ([]B
 			&i.Currency,
 			&i.Version,
 			&i.BookedAt,
+			&i.Cancellation,
 		); err != nil {
 			return nil, err
 		}
@@ -590,36 +623,6 @@ func (q *Queries) CheckoutSet(ctx context.Context, arg CheckoutSetParams) error 
 		arg.ContactName,
 		arg.ContactEmail,
 		arg.PartnerReference,
-	)
-	return err
-}
-
-const eventInsert = `-- name: EventInsert :exec
-INSERT INTO outbox_events (tenant_id, region, id, entity_kind, entity_id, version, type, occurred_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
-`
-
-type EventInsertParams struct {
-	TenantID   uuid.UUID
-	Region     string
-	ID         uuid.UUID
-	EntityKind string
-	EntityID   uuid.UUID
-	Version    int64
-	Type       string
-	OccurredAt time.Time
-}
-
-func (q *Queries) EventInsert(ctx context.Context, arg EventInsertParams) error {
-	_, err := q.db.Exec(ctx, eventInsert,
-		arg.TenantID,
-		arg.Region,
-		arg.ID,
-		arg.EntityKind,
-		arg.EntityID,
-		arg.Version,
-		arg.Type,
-		arg.OccurredAt,
 	)
 	return err
 }

@@ -805,14 +805,21 @@ func (q *Queries) PoolInsert(ctx context.Context, arg PoolInsertParams) error {
 }
 
 const poolsOfShows = `-- name: PoolsOfShows :many
-SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity,
-    COALESCE(sum(CASE WHEN c.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN 0 ELSE c.sell_limit END), 0)::bigint AS allotted,
-    COALESCE(sum(CASE WHEN c.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN c.held + c.booked ELSE 0 END), 0)::bigint AS taken
-FROM pools p
-LEFT JOIN pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
-WHERE p.tenant_id = $1 AND p.region = ANY($2::text[]) AND p.show_id = ANY($3::uuid[])
-GROUP BY p.tenant_id, p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity
-ORDER BY p.show_id, p.name
+SELECT u.region, u.id, u.show_id, u.price_level_id, u.name, u.capacity,
+    COALESCE(sum(CASE WHEN u.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN 0 ELSE u.sell_limit END), 0)::bigint AS allotted,
+    COALESCE(sum(CASE WHEN u.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN u.taken ELSE 0 END), 0)::bigint AS taken
+FROM (
+    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, c.bucket, c.sell_limit, c.held + c.booked AS taken
+    FROM pools p
+    LEFT JOIN pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
+    WHERE p.tenant_id = $1 AND p.region = ANY($2::text[]) AND p.show_id = ANY($3::uuid[])
+    UNION ALL
+    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, c.bucket, c.sell_limit, c.held + c.booked AS taken
+    FROM pools p
+    JOIN past_pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
+    WHERE p.tenant_id = $1 AND p.region = ANY($2::text[]) AND p.show_id = ANY($3::uuid[])) AS u
+GROUP BY u.region, u.id, u.show_id, u.price_level_id, u.name, u.capacity
+ORDER BY u.show_id, u.name
 `
 
 type PoolsOfShowsParams struct {
@@ -832,6 +839,7 @@ type PoolsOfShowsRow struct {
 	Taken        int64
 }
 
+// A pool's counters stand in one table or, after the show, in the other; while they are moved, in both.
 func (q *Queries) PoolsOfShows(ctx context.Context, arg PoolsOfShowsParams) ([]PoolsOfShowsRow, error) {
 	rows, err := q.db.Query(ctx, poolsOfShows, arg.TenantID, arg.Regions, arg.ShowIds)
 	if err != nil {

@@ -9,75 +9,8 @@ import (
 	"context"
 	"time"
 
-	"cloud.google.com/go/civil"
 	"github.com/google/uuid"
 )
-
-const nightsForClaim = `-- name: NightsForClaim :many
-SELECT n.night, n.stop_sell, n.closed_to_arrival, n.closed_to_departure, n.min_stay_arrival, n.max_stay_arrival,
-    n.min_stay_through, n.max_stay_through, r.amount_minor
-FROM night_plans n
-LEFT JOIN night_rates r ON r.tenant_id = n.tenant_id AND r.region = n.region AND r.room_type_id = n.room_type_id AND r.night = n.night
-WHERE n.tenant_id = $1 AND n.region = $2 AND n.room_type_id = $3
-    AND n.night >= $4::date AND n.night <= $5::date
-ORDER BY n.night
-`
-
-type NightsForClaimParams struct {
-	TenantID   uuid.UUID
-	Region     string
-	RoomTypeID uuid.UUID
-	CheckIn    civil.Date
-	CheckOut   civil.Date
-}
-
-type NightsForClaimRow struct {
-	Night             civil.Date
-	StopSell          bool
-	ClosedToArrival   bool
-	ClosedToDeparture bool
-	MinStayArrival    *int64
-	MaxStayArrival    *int64
-	MinStayThrough    *int64
-	MaxStayThrough    *int64
-	AmountMinor       *int64
-}
-
-func (q *Queries) NightsForClaim(ctx context.Context, arg NightsForClaimParams) ([]NightsForClaimRow, error) {
-	rows, err := q.db.Query(ctx, nightsForClaim,
-		arg.TenantID,
-		arg.Region,
-		arg.RoomTypeID,
-		arg.CheckIn,
-		arg.CheckOut,
-	)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []NightsForClaimRow
-	for rows.Next() {
-		var i NightsForClaimRow
-		if err := rows.Scan(
-			&i.Night,
-			&i.StopSell,
-			&i.ClosedToArrival,
-			&i.ClosedToDeparture,
-			&i.MinStayArrival,
-			&i.MaxStayArrival,
-			&i.MinStayThrough,
-			&i.MaxStayThrough,
-			&i.AmountMinor,
-		); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
 
 const poolsForClaim = `-- name: PoolsForClaim :many
 SELECT p.id, p.show_id, p.capacity, p.shards, l.amount_minor
@@ -216,7 +149,7 @@ func (q *Queries) RoomTypesForClaim(ctx context.Context, arg RoomTypesForClaimPa
 }
 
 const showsForClaim = `-- name: ShowsForClaim :many
-SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency
+SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency, (s.completed_at IS NOT NULL)::boolean AS completed
 FROM shows s
 WHERE s.tenant_id = $1 AND s.region = $2 AND s.id = ANY($3::uuid[])
 `
@@ -234,6 +167,7 @@ type ShowsForClaimRow struct {
 	SaleOpensAt  *time.Time
 	SaleClosesAt *time.Time
 	Currency     string
+	Completed    bool
 }
 
 // What a claim must know besides the units: read, never written.
@@ -253,6 +187,7 @@ func (q *Queries) ShowsForClaim(ctx context.Context, arg ShowsForClaimParams) ([
 			&i.SaleOpensAt,
 			&i.SaleClosesAt,
 			&i.Currency,
+			&i.Completed,
 		); err != nil {
 			return nil, err
 		}
@@ -267,7 +202,7 @@ func (q *Queries) ShowsForClaim(ctx context.Context, arg ShowsForClaimParams) ([
 const termsOfScopes = `-- name: TermsOfScopes :many
 SELECT scope_id, hold_seconds, max_extensions, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
     max_seats_per_hold, max_quantity_per_hold, max_nights_per_stay, max_active_holds_per_buyer,
-    max_active_holds_per_instrument, admission_required, orphan_seats
+    max_active_holds_per_instrument, max_units_per_buyer, admission_required, orphan_seats
 FROM sales_terms
 WHERE tenant_id = $1 AND scope_id = ANY($2::uuid[])
 `
@@ -291,6 +226,7 @@ type TermsOfScopesRow struct {
 	MaxNightsPerStay            *int64
 	MaxActiveHoldsPerBuyer      *int64
 	MaxActiveHoldsPerInstrument *int64
+	MaxUnitsPerBuyer            *int64
 	AdmissionRequired           *bool
 	OrphanSeats                 *string
 }
@@ -318,6 +254,7 @@ func (q *Queries) TermsOfScopes(ctx context.Context, arg TermsOfScopesParams) ([
 			&i.MaxNightsPerStay,
 			&i.MaxActiveHoldsPerBuyer,
 			&i.MaxActiveHoldsPerInstrument,
+			&i.MaxUnitsPerBuyer,
 			&i.AdmissionRequired,
 			&i.OrphanSeats,
 		); err != nil {
@@ -334,10 +271,10 @@ func (q *Queries) TermsOfScopes(ctx context.Context, arg TermsOfScopesParams) ([
 const termsSet = `-- name: TermsSet :exec
 INSERT INTO sales_terms (tenant_id, scope_id, hold_seconds, max_extensions, max_hold_seconds, processing_seconds, grace_seconds,
     late_payment, on_decline, max_seats_per_hold, max_quantity_per_hold, max_nights_per_stay, max_active_holds_per_buyer,
-    max_active_holds_per_instrument, admission_required, orphan_seats, updated_at)
+    max_active_holds_per_instrument, max_units_per_buyer, admission_required, orphan_seats, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
     $8, $9, $10, $11, $12, $13,
-    $14, $15, $16, clock_timestamp())
+    $14, $15, $16, $17, clock_timestamp())
 ON CONFLICT (tenant_id, scope_id) DO UPDATE
 SET hold_seconds = excluded.hold_seconds, max_extensions = excluded.max_extensions,
     max_hold_seconds = excluded.max_hold_seconds, processing_seconds = excluded.processing_seconds,
@@ -345,6 +282,7 @@ SET hold_seconds = excluded.hold_seconds, max_extensions = excluded.max_extensio
     max_seats_per_hold = excluded.max_seats_per_hold, max_quantity_per_hold = excluded.max_quantity_per_hold,
     max_nights_per_stay = excluded.max_nights_per_stay, max_active_holds_per_buyer = excluded.max_active_holds_per_buyer,
     max_active_holds_per_instrument = excluded.max_active_holds_per_instrument,
+    max_units_per_buyer = excluded.max_units_per_buyer,
     admission_required = excluded.admission_required, orphan_seats = excluded.orphan_seats, updated_at = excluded.updated_at
 `
 
@@ -363,6 +301,7 @@ type TermsSetParams struct {
 	MaxNightsPerStay            *int64
 	MaxActiveHoldsPerBuyer      *int64
 	MaxActiveHoldsPerInstrument *int64
+	MaxUnitsPerBuyer            *int64
 	AdmissionRequired           *bool
 	OrphanSeats                 *string
 }
@@ -383,6 +322,7 @@ func (q *Queries) TermsSet(ctx context.Context, arg TermsSetParams) error {
 		arg.MaxNightsPerStay,
 		arg.MaxActiveHoldsPerBuyer,
 		arg.MaxActiveHoldsPerInstrument,
+		arg.MaxUnitsPerBuyer,
 		arg.AdmissionRequired,
 		arg.OrphanSeats,
 	)

@@ -51,6 +51,25 @@ func (q *Queries) HoldBuyers(ctx context.Context, arg HoldBuyersParams) ([]HoldB
 	return items, nil
 }
 
+const holdChannel = `-- name: HoldChannel :one
+SELECT channel_id
+FROM holds
+WHERE tenant_id = $1 AND region = $2 AND id = $3
+`
+
+type HoldChannelParams struct {
+	TenantID uuid.UUID
+	Region   string
+	ID       uuid.UUID
+}
+
+func (q *Queries) HoldChannel(ctx context.Context, arg HoldChannelParams) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, holdChannel, arg.TenantID, arg.Region, arg.ID)
+	var channel_id uuid.UUID
+	err := row.Scan(&channel_id)
+	return channel_id, err
+}
+
 const holdEnd = `-- name: HoldEnd :execrows
 UPDATE holds
 SET state = $1, ended_at = $2::timestamptz, version = version + 1
@@ -84,7 +103,7 @@ func (q *Queries) HoldEnd(ctx context.Context, arg HoldEndParams) (int64, error)
 const holdGet = `-- name: HoldGet :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, total_minor, currency, version
+    max_per_instrument, total_minor, currency, presale_code_id, version
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 `
@@ -117,6 +136,7 @@ type HoldGetRow struct {
 	MaxPerInstrument  int64
 	TotalMinor        int64
 	Currency          string
+	PresaleCodeID     *uuid.UUID
 	Version           int64
 }
 
@@ -145,63 +165,10 @@ func (q *Queries) HoldGet(ctx context.Context, arg HoldGetParams) (HoldGetRow, e
 		&i.MaxPerInstrument,
 		&i.TotalMinor,
 		&i.Currency,
+		&i.PresaleCodeID,
 		&i.Version,
 	)
 	return i, err
-}
-
-const holdInsert = `-- name: HoldInsert :exec
-INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline,
-    claimable_at, extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds,
-    late_payment, on_decline, max_per_instrument, total_minor, currency)
-VALUES ($1, $2, $3, $4, $5, $6, 'ACTIVE', $7, $8, $8,
-    $8, 0, $9, $10, $11, $12, $13,
-    $14, $15, $16, $17, $18)
-`
-
-type HoldInsertParams struct {
-	TenantID          uuid.UUID
-	Region            string
-	ID                uuid.UUID
-	ChannelID         uuid.UUID
-	BuyerKind         string
-	BuyerID           uuid.UUID
-	PlacedAt          time.Time
-	Deadline          time.Time
-	MaxExtensions     int64
-	HoldSeconds       int64
-	MaxHoldSeconds    int64
-	ProcessingSeconds int64
-	GraceSeconds      int64
-	LatePayment       string
-	OnDecline         string
-	MaxPerInstrument  int64
-	TotalMinor        int64
-	Currency          string
-}
-
-func (q *Queries) HoldInsert(ctx context.Context, arg HoldInsertParams) error {
-	_, err := q.db.Exec(ctx, holdInsert,
-		arg.TenantID,
-		arg.Region,
-		arg.ID,
-		arg.ChannelID,
-		arg.BuyerKind,
-		arg.BuyerID,
-		arg.PlacedAt,
-		arg.Deadline,
-		arg.MaxExtensions,
-		arg.HoldSeconds,
-		arg.MaxHoldSeconds,
-		arg.ProcessingSeconds,
-		arg.GraceSeconds,
-		arg.LatePayment,
-		arg.OnDecline,
-		arg.MaxPerInstrument,
-		arg.TotalMinor,
-		arg.Currency,
-	)
-	return err
 }
 
 const holdLines = `-- name: HoldLines :many
@@ -272,7 +239,7 @@ func (q *Queries) HoldLines(ctx context.Context, arg HoldLinesParams) ([]HoldLin
 const holdLinesInsert = `-- name: HoldLinesInsert :execrows
 INSERT INTO hold_lines (tenant_id, region, hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard,
     property_id, room_type_id, night, bucket, quantity, amount_minor)
-SELECT $1::uuid, $2::text, $3::uuid, l.ordinal, l.item, l.kind,
+SELECT $1::uuid, $2::text, l.hold_id, l.ordinal, l.item, l.kind,
     NULLIF(l.show_id, '00000000-0000-0000-0000-000000000000'::uuid),
     NULLIF(l.seat_id, '00000000-0000-0000-0000-000000000000'::uuid),
     NULLIF(l.pool_id, '00000000-0000-0000-0000-000000000000'::uuid),
@@ -282,9 +249,9 @@ SELECT $1::uuid, $2::text, $3::uuid, l.ordinal, l.item, l.kind,
     NULLIF(l.night, '0001-01-01'::date),
     l.bucket, l.quantity, l.amount_minor
 FROM (
-    SELECT unnest($4::bigint[]) AS ordinal, unnest($5::bigint[]) AS item, unnest($6::text[]) AS kind,
-        unnest($7::uuid[]) AS show_id, unnest($8::uuid[]) AS seat_id, unnest($9::uuid[]) AS pool_id,
-        unnest($10::bigint[]) AS shard, unnest($11::uuid[]) AS property_id,
+    SELECT unnest($3::uuid[]) AS hold_id, unnest($4::bigint[]) AS ordinal, unnest($5::bigint[]) AS item,
+        unnest($6::text[]) AS kind, unnest($7::uuid[]) AS show_id, unnest($8::uuid[]) AS seat_id,
+        unnest($9::uuid[]) AS pool_id, unnest($10::bigint[]) AS shard, unnest($11::uuid[]) AS property_id,
         unnest($12::uuid[]) AS room_type_id, unnest($13::date[]) AS night, unnest($14::uuid[]) AS bucket,
         unnest($15::bigint[]) AS quantity, unnest($16::bigint[]) AS amount_minor) AS l
 `
@@ -292,7 +259,7 @@ FROM (
 type HoldLinesInsertParams struct {
 	TenantID    uuid.UUID
 	Region      string
-	HoldID      uuid.UUID
+	HoldIds     []uuid.UUID
 	Ordinals    []int64
 	Items       []int64
 	Kinds       []string
@@ -312,7 +279,7 @@ func (q *Queries) HoldLinesInsert(ctx context.Context, arg HoldLinesInsertParams
 	result, err := q.db.Exec(ctx, holdLinesInsert,
 		arg.TenantID,
 		arg.Region,
-		arg.HoldID,
+		arg.HoldIds,
 		arg.Ordinals,
 		arg.Items,
 		arg.Kinds,
@@ -336,7 +303,7 @@ func (q *Queries) HoldLinesInsert(ctx context.Context, arg HoldLinesInsertParams
 const holdLock = `-- name: HoldLock :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, total_minor, currency, version
+    max_per_instrument, total_minor, currency, presale_code_id, version
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 FOR UPDATE
@@ -370,6 +337,7 @@ type HoldLockRow struct {
 	MaxPerInstrument  int64
 	TotalMinor        int64
 	Currency          string
+	PresaleCodeID     *uuid.UUID
 	Version           int64
 }
 
@@ -398,6 +366,7 @@ func (q *Queries) HoldLock(ctx context.Context, arg HoldLockParams) (HoldLockRow
 		&i.MaxPerInstrument,
 		&i.TotalMinor,
 		&i.Currency,
+		&i.PresaleCodeID,
 		&i.Version,
 	)
 	return i, err
@@ -440,34 +409,51 @@ func (q *Queries) HoldReschedule(ctx context.Context, arg HoldRescheduleParams) 
 	return result.RowsAffected(), nil
 }
 
-const holdsActiveOfBuyer = `-- name: HoldsActiveOfBuyer :one
-SELECT count(*)
+const holdsActiveOfGuests = `-- name: HoldsActiveOfGuests :many
+SELECT buyer_id, count(*) AS holds
 FROM holds
-WHERE tenant_id = $1 AND region = $2 AND buyer_id = $3 AND buyer_kind = $4
-    AND placed_at > $5::timestamptz AND state IN ('ACTIVE', 'PROCESSING') AND claimable_at > $6::timestamptz
+WHERE tenant_id = $1 AND region = $2 AND buyer_id = ANY($3::uuid[]) AND buyer_kind = 'GUEST'
+    AND placed_at > $4::timestamptz AND state IN ('ACTIVE', 'PROCESSING') AND claimable_at > $5::timestamptz
+GROUP BY buyer_id
 `
 
-type HoldsActiveOfBuyerParams struct {
-	TenantID  uuid.UUID
-	Region    string
-	BuyerID   uuid.UUID
-	BuyerKind string
-	Since     time.Time
-	Now       time.Time
+type HoldsActiveOfGuestsParams struct {
+	TenantID uuid.UUID
+	Region   string
+	BuyerIds []uuid.UUID
+	Since    time.Time
+	Now      time.Time
 }
 
-func (q *Queries) HoldsActiveOfBuyer(ctx context.Context, arg HoldsActiveOfBuyerParams) (int64, error) {
-	row := q.db.QueryRow(ctx, holdsActiveOfBuyer,
+type HoldsActiveOfGuestsRow struct {
+	BuyerID uuid.UUID
+	Holds   int64
+}
+
+func (q *Queries) HoldsActiveOfGuests(ctx context.Context, arg HoldsActiveOfGuestsParams) ([]HoldsActiveOfGuestsRow, error) {
+	rows, err := q.db.Query(ctx, holdsActiveOfGuests,
 		arg.TenantID,
 		arg.Region,
-		arg.BuyerID,
-		arg.BuyerKind,
+		arg.BuyerIds,
 		arg.Since,
 		arg.Now,
 	)
-	var count int64
-	err := row.Scan(&count)
-	return count, err
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []HoldsActiveOfGuestsRow
+	for rows.Next() {
+		var i HoldsActiveOfGuestsRow
+		if err := rows.Scan(&i.BuyerID, &i.Holds); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const holdsDue = `-- name: HoldsDue :many
@@ -480,6 +466,7 @@ CROSS JOIN LATERAL (
         AND due.claimable_at <= $3::timestamptz
     ORDER BY due.claimable_at
     LIMIT $4) AS h
+ORDER BY h.claimable_at
 LIMIT $4
 `
 
@@ -496,6 +483,7 @@ type HoldsDueRow struct {
 	ID       uuid.UUID
 }
 
+// The oldest of all places: whoever sells much must not keep the holds of others from being swept.
 func (q *Queries) HoldsDue(ctx context.Context, arg HoldsDueParams) ([]HoldsDueRow, error) {
 	rows, err := q.db.Query(ctx, holdsDue,
 		arg.TenantIds,
@@ -526,26 +514,28 @@ SELECT h.id
 FROM holds h
 WHERE h.tenant_id = $1 AND h.region = $2 AND h.state IN ('ACTIVE', 'PROCESSING')
     AND h.claimable_at <= $3::timestamptz
-    AND EXISTS (
-        SELECT 1
-        FROM hold_lines l
-        WHERE l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
-            AND (l.pool_id = ANY($4::uuid[])
-                OR (l.property_id = ANY($5::uuid[]) AND l.night >= $6::date AND l.night <= $7::date))
-        OFFSET 0)
+    AND (h.presale_code_id = ANY($4::uuid[])
+        OR EXISTS (
+            SELECT 1
+            FROM hold_lines l
+            WHERE l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
+                AND (l.pool_id = ANY($5::uuid[])
+                    OR (l.property_id = ANY($6::uuid[]) AND l.night >= $7::date AND l.night <= $8::date))
+            OFFSET 0))
 ORDER BY h.claimable_at
-LIMIT $8
+LIMIT $9
 `
 
 type HoldsDueOnCountersParams struct {
-	TenantID    uuid.UUID
-	Region      string
-	Now         time.Time
-	PoolIds     []uuid.UUID
-	PropertyIds []uuid.UUID
-	FirstNight  civil.Date
-	LastNight   civil.Date
-	MaxHolds    int32
+	TenantID       uuid.UUID
+	Region         string
+	Now            time.Time
+	PresaleCodeIds []uuid.UUID
+	PoolIds        []uuid.UUID
+	PropertyIds    []uuid.UUID
+	FirstNight     civil.Date
+	LastNight      civil.Date
+	MaxHolds       int32
 }
 
 // OFFSET 0 keeps the planner from turning the question around and reading the lines of all holds.
@@ -554,6 +544,7 @@ func (q *Queries) HoldsDueOnCounters(ctx context.Context, arg HoldsDueOnCounters
 		arg.TenantID,
 		arg.Region,
 		arg.Now,
+		arg.PresaleCodeIds,
 		arg.PoolIds,
 		arg.PropertyIds,
 		arg.FirstNight,
@@ -605,8 +596,73 @@ func (q *Queries) HoldsExpire(ctx context.Context, arg HoldsExpireParams) (int64
 	return result.RowsAffected(), nil
 }
 
+const holdsInsert = `-- name: HoldsInsert :execrows
+INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline,
+    claimable_at, extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds,
+    late_payment, on_decline, max_per_instrument, total_minor, currency, presale_code_id)
+SELECT $1::uuid, $2::text, h.id, h.channel_id, h.buyer_kind, h.buyer_id, 'ACTIVE', $3::timestamptz,
+    $4::timestamptz, $4::timestamptz, $4::timestamptz, 0, $5::bigint, $6::bigint,
+    $7::bigint, $8::bigint, $9::bigint, $10::text, $11::text,
+    $12::bigint, h.total_minor, h.currency, NULLIF(h.presale_code_id, '00000000-0000-0000-0000-000000000000'::uuid)
+FROM (
+    SELECT unnest($13::uuid[]) AS id, unnest($14::uuid[]) AS channel_id, unnest($15::text[]) AS buyer_kind,
+        unnest($16::uuid[]) AS buyer_id, unnest($17::bigint[]) AS total_minor, unnest($18::text[]) AS currency,
+        unnest($19::uuid[]) AS presale_code_id) AS h
+`
+
+type HoldsInsertParams struct {
+	TenantID          uuid.UUID
+	Region            string
+	PlacedAt          time.Time
+	Deadline          time.Time
+	MaxExtensions     int64
+	HoldSeconds       int64
+	MaxHoldSeconds    int64
+	ProcessingSeconds int64
+	GraceSeconds      int64
+	LatePayment       string
+	OnDecline         string
+	MaxPerInstrument  int64
+	Ids               []uuid.UUID
+	ChannelIds        []uuid.UUID
+	BuyerKinds        []string
+	BuyerIds          []uuid.UUID
+	Totals            []int64
+	Currencies        []string
+	PresaleCodeIds    []uuid.UUID
+}
+
+// Holds of one claim, or of several that were combined: they have the same terms and deadline.
+func (q *Queries) HoldsInsert(ctx context.Context, arg HoldsInsertParams) (int64, error) {
+	result, err := q.db.Exec(ctx, holdsInsert,
+		arg.TenantID,
+		arg.Region,
+		arg.PlacedAt,
+		arg.Deadline,
+		arg.MaxExtensions,
+		arg.HoldSeconds,
+		arg.MaxHoldSeconds,
+		arg.ProcessingSeconds,
+		arg.GraceSeconds,
+		arg.LatePayment,
+		arg.OnDecline,
+		arg.MaxPerInstrument,
+		arg.Ids,
+		arg.ChannelIds,
+		arg.BuyerKinds,
+		arg.BuyerIds,
+		arg.Totals,
+		arg.Currencies,
+		arg.PresaleCodeIds,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const holdsLock = `-- name: HoldsLock :many
-SELECT id, state, claimable_at
+SELECT id, state, claimable_at, presale_code_id
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = ANY($3::uuid[])
 ORDER BY id
@@ -620,9 +676,10 @@ type HoldsLockParams struct {
 }
 
 type HoldsLockRow struct {
-	ID          uuid.UUID
-	State       string
-	ClaimableAt time.Time
+	ID            uuid.UUID
+	State         string
+	ClaimableAt   time.Time
+	PresaleCodeID *uuid.UUID
 }
 
 func (q *Queries) HoldsLock(ctx context.Context, arg HoldsLockParams) ([]HoldsLockRow, error) {
@@ -634,7 +691,12 @@ func (q *Queries) HoldsLock(ctx context.Context, arg HoldsLockParams) ([]HoldsLo
 	var items []HoldsLockRow
 	for rows.Next() {
 		var i HoldsLockRow
-		if err := rows.Scan(&i.ID, &i.State, &i.ClaimableAt); err != nil {
+		if err := rows.Scan(
+			&i.ID,
+			&i.State,
+			&i.ClaimableAt,
+			&i.PresaleCodeID,
+		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)
@@ -645,40 +707,40 @@ func (q *Queries) HoldsLock(ctx context.Context, arg HoldsLockParams) ([]HoldsLo
 	return items, nil
 }
 
-const holdsOfBuyerOnUnits = `-- name: HoldsOfBuyerOnUnits :many
-SELECT h.id, l.pool_id, l.room_type_id, l.night
+const holdsOfBuyersOnUnits = `-- name: HoldsOfBuyersOnUnits :many
+SELECT h.id, h.buyer_kind, h.buyer_id, l.pool_id, l.room_type_id, l.night
 FROM holds h
 JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
-WHERE h.tenant_id = $1 AND h.region = $2 AND h.buyer_id = $3 AND h.buyer_kind = $4
-    AND h.placed_at > $5::timestamptz AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at > $6::timestamptz
-    AND (l.pool_id = ANY($7::uuid[]) OR l.room_type_id = ANY($8::uuid[]))
+WHERE h.tenant_id = $1 AND h.region = $2 AND h.buyer_id = ANY($3::uuid[])
+    AND h.placed_at > $4::timestamptz AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at > $5::timestamptz
+    AND (l.pool_id = ANY($6::uuid[]) OR l.room_type_id = ANY($7::uuid[]))
 LIMIT 1000
 `
 
-type HoldsOfBuyerOnUnitsParams struct {
+type HoldsOfBuyersOnUnitsParams struct {
 	TenantID    uuid.UUID
 	Region      string
-	BuyerID     uuid.UUID
-	BuyerKind   string
+	BuyerIds    []uuid.UUID
 	Since       time.Time
 	Now         time.Time
 	PoolIds     []uuid.UUID
 	RoomTypeIds []uuid.UUID
 }
 
-type HoldsOfBuyerOnUnitsRow struct {
+type HoldsOfBuyersOnUnitsRow struct {
 	ID         uuid.UUID
+	BuyerKind  string
+	BuyerID    uuid.UUID
 	PoolID     *uuid.UUID
 	RoomTypeID *uuid.UUID
 	Night      *civil.Date
 }
 
-func (q *Queries) HoldsOfBuyerOnUnits(ctx context.Context, arg HoldsOfBuyerOnUnitsParams) ([]HoldsOfBuyerOnUnitsRow, error) {
-	rows, err := q.db.Query(ctx, holdsOfBuyerOnUnits,
+func (q *Queries) HoldsOfBuyersOnUnits(ctx context.Context, arg HoldsOfBuyersOnUnitsParams) ([]HoldsOfBuyersOnUnitsRow, error) {
+	rows, err := q.db.Query(ctx, holdsOfBuyersOnUnits,
 		arg.TenantID,
 		arg.Region,
-		arg.BuyerID,
-		arg.BuyerKind,
+		arg.BuyerIds,
 		arg.Since,
 		arg.Now,
 		arg.PoolIds,
@@ -688,11 +750,13 @@ func (q *Queries) HoldsOfBuyerOnUnits(ctx context.Context, arg HoldsOfBuyerOnUni
 		return nil, err
 	}
 	defer rows.Close()
-	var items []HoldsOfBuyerOnUnitsRow
+	var items []HoldsOfBuyersOnUnitsRow
 	for rows.Next() {
-		var i HoldsOfBuyerOnUnitsRow
+		var i HoldsOfBuyersOnUnitsRow
 		if err := rows.Scan(
 			&i.ID,
+			&i.BuyerKind,
+			&i.BuyerID,
 			&i.PoolID,
 			&i.RoomTypeID,
 			&i.Night,

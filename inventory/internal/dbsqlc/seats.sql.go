@@ -13,10 +13,16 @@ import (
 )
 
 const seatStatuses = `-- name: SeatStatuses :many
-SELECT seat_id, price_level_id, state, (state = 'HELD' AND claimable_at <= now())::boolean AS due, block_channel_id
-FROM show_seats
-WHERE tenant_id = $1 AND region = $2 AND show_id = $3
-ORDER BY seat_id
+SELECT u.seat_id, u.price_level_id, u.state, (u.state = 'HELD' AND u.claimable_at <= now())::boolean AS due, u.block_channel_id
+FROM (
+    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id
+    FROM show_seats s
+    WHERE s.tenant_id = $1 AND s.region = $2 AND s.show_id = $3
+    UNION ALL
+    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_channel_id
+    FROM past_show_seats p
+    WHERE p.tenant_id = $1 AND p.region = $2 AND p.show_id = $3) AS u
+ORDER BY u.seat_id
 `
 
 type SeatStatusesParams struct {
@@ -33,6 +39,7 @@ type SeatStatusesRow struct {
 	BlockChannelID *uuid.UUID
 }
 
+// The seats of a completed show stand in the past table, while they are being moved in both.
 func (q *Queries) SeatStatuses(ctx context.Context, arg SeatStatusesParams) ([]SeatStatusesRow, error) {
 	rows, err := q.db.Query(ctx, seatStatuses, arg.TenantID, arg.Region, arg.ShowID)
 	if err != nil {
@@ -162,28 +169,30 @@ func (q *Queries) SeatsFree(ctx context.Context, arg SeatsFreeParams) (int64, er
 
 const seatsHold = `-- name: SeatsHold :execrows
 UPDATE show_seats
-SET state = 'HELD', hold_id = $1::uuid, claimable_at = $2::timestamptz
-WHERE tenant_id = $3 AND region = $4 AND show_id = $5 AND seat_id = ANY($6::uuid[])
-    AND state = 'AVAILABLE'
+SET state = 'HELD', hold_id = w.hold_id, claimable_at = $1::timestamptz
+FROM (SELECT unnest($5::uuid[]) AS seat_id, unnest($6::uuid[]) AS hold_id) AS w
+WHERE show_seats.tenant_id = $2 AND show_seats.region = $3 AND show_seats.show_id = $4
+    AND show_seats.seat_id = w.seat_id AND show_seats.state = 'AVAILABLE'
 `
 
 type SeatsHoldParams struct {
-	HoldID      uuid.UUID
 	ClaimableAt time.Time
 	TenantID    uuid.UUID
 	Region      string
 	ShowID      uuid.UUID
 	SeatIds     []uuid.UUID
+	HoldIds     []uuid.UUID
 }
 
+// Seats of one show for one hold or several; each row was locked before.
 func (q *Queries) SeatsHold(ctx context.Context, arg SeatsHoldParams) (int64, error) {
 	result, err := q.db.Exec(ctx, seatsHold,
-		arg.HoldID,
 		arg.ClaimableAt,
 		arg.TenantID,
 		arg.Region,
 		arg.ShowID,
 		arg.SeatIds,
+		arg.HoldIds,
 	)
 	if err != nil {
 		return 0, err

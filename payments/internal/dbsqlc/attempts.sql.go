@@ -438,6 +438,7 @@ type AttemptsDueRow struct {
 	ID       uuid.UUID
 }
 
+// The oldest of all places: the open payments of one tenant must not keep those of others waiting.
 func (q *Queries) AttemptsDue(ctx context.Context, arg AttemptsDueParams) ([]AttemptsDueRow, error) {
 	rows, err := q.db.Query(ctx, attemptsDue,
 		arg.TenantIds,
@@ -569,4 +570,49 @@ func (q *Queries) AttemptsOpenOfInstrument(ctx context.Context, arg AttemptsOpen
 	var count int64
 	err := row.Scan(&count)
 	return count, err
+}
+
+const attemptsRefunded = `-- name: AttemptsRefunded :many
+SELECT region, hold_id, refunded_minor, currency
+FROM payment_attempts
+WHERE tenant_id = $1 AND region = ANY($2::text[]) AND hold_id = ANY($3::uuid[]) AND disposition = 'APPLIED'
+`
+
+type AttemptsRefundedParams struct {
+	TenantID uuid.UUID
+	Regions  []string
+	HoldIds  []uuid.UUID
+}
+
+type AttemptsRefundedRow struct {
+	Region        string
+	HoldID        uuid.UUID
+	RefundedMinor int64
+	Currency      string
+}
+
+// What was given back of the payments that bought bookings.
+func (q *Queries) AttemptsRefunded(ctx context.Context, arg AttemptsRefundedParams) ([]AttemptsRefundedRow, error) {
+	rows, err := q.db.Query(ctx, attemptsRefunded, arg.TenantID, arg.Regions, arg.HoldIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AttemptsRefundedRow
+	for rows.Next() {
+		var i AttemptsRefundedRow
+		if err := rows.Scan(
+			&i.Region,
+			&i.HoldID,
+			&i.RefundedMinor,
+			&i.Currency,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -70,6 +71,39 @@ func (q *Queries) ProviderEventResultSet(ctx context.Context, arg ProviderEventR
 		arg.Region,
 		arg.Provider,
 		arg.EventID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const providerEventsDelete = `-- name: ProviderEventsDelete :execrows
+DELETE FROM provider_events
+WHERE tenant_id = $1::uuid AND region = $2::text AND (provider, event_id) IN (
+    SELECT e.provider, e.event_id
+    FROM provider_events AS e
+    WHERE e.tenant_id = $1::uuid AND e.region = $2::text AND e.received_at < $3::timestamptz
+        AND e.result IN ('APPLIED', 'ALREADY_KNOWN', 'IGNORED')
+    ORDER BY e.received_at
+    LIMIT $4)
+`
+
+type ProviderEventsDeleteParams struct {
+	TenantID       uuid.UUID
+	Region         string
+	ReceivedBefore time.Time
+	MaxRows        int32
+}
+
+// Events that were dealt with long ago; provider_events_by_age has only those. What a person still
+// has to look at stays.
+func (q *Queries) ProviderEventsDelete(ctx context.Context, arg ProviderEventsDeleteParams) (int64, error) {
+	result, err := q.db.Exec(ctx, providerEventsDelete,
+		arg.TenantID,
+		arg.Region,
+		arg.ReceivedBefore,
+		arg.MaxRows,
 	)
 	if err != nil {
 		return 0, err

@@ -14,7 +14,7 @@ import (
 
 const refundByAction = `-- name: RefundByAction :one
 SELECT id, attempt_id, action, reason, amount_minor, currency, state, provider_refund, failure_code, checks, requested_at,
-    settled_at, version
+    settled_at, version, exhausted_at
 FROM refunds
 WHERE tenant_id = $1 AND region = $2 AND attempt_id = $3 AND action = $4
 `
@@ -40,6 +40,7 @@ type RefundByActionRow struct {
 	RequestedAt    time.Time
 	SettledAt      *time.Time
 	Version        int64
+	ExhaustedAt    *time.Time
 }
 
 func (q *Queries) RefundByAction(ctx context.Context, arg RefundByActionParams) (RefundByActionRow, error) {
@@ -64,13 +65,40 @@ func (q *Queries) RefundByAction(ctx context.Context, arg RefundByActionParams) 
 		&i.RequestedAt,
 		&i.SettledAt,
 		&i.Version,
+		&i.ExhaustedAt,
 	)
 	return i, err
 }
 
+const refundExhaust = `-- name: RefundExhaust :execrows
+UPDATE refunds
+SET exhausted_at = $1::timestamptz
+WHERE tenant_id = $2 AND region = $3 AND id = $4 AND state = 'FAILED'
+`
+
+type RefundExhaustParams struct {
+	Now      time.Time
+	TenantID uuid.UUID
+	Region   string
+	ID       uuid.UUID
+}
+
+func (q *Queries) RefundExhaust(ctx context.Context, arg RefundExhaustParams) (int64, error) {
+	result, err := q.db.Exec(ctx, refundExhaust,
+		arg.Now,
+		arg.TenantID,
+		arg.Region,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const refundGet = `-- name: RefundGet :one
 SELECT id, attempt_id, action, reason, amount_minor, currency, state, provider_refund, failure_code, checks, requested_at,
-    settled_at, version
+    settled_at, version, exhausted_at
 FROM refunds
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 `
@@ -95,6 +123,7 @@ type RefundGetRow struct {
 	RequestedAt    time.Time
 	SettledAt      *time.Time
 	Version        int64
+	ExhaustedAt    *time.Time
 }
 
 func (q *Queries) RefundGet(ctx context.Context, arg RefundGetParams) (RefundGetRow, error) {
@@ -114,6 +143,7 @@ func (q *Queries) RefundGet(ctx context.Context, arg RefundGetParams) (RefundGet
 		&i.RequestedAt,
 		&i.SettledAt,
 		&i.Version,
+		&i.ExhaustedAt,
 	)
 	return i, err
 }
@@ -158,7 +188,7 @@ func (q *Queries) RefundInsert(ctx context.Context, arg RefundInsertParams) (int
 
 const refundLock = `-- name: RefundLock :one
 SELECT id, attempt_id, action, reason, amount_minor, currency, state, provider_refund, failure_code, checks, requested_at,
-    settled_at, version
+    settled_at, version, exhausted_at
 FROM refunds
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 FOR UPDATE
@@ -184,6 +214,7 @@ type RefundLockRow struct {
 	RequestedAt    time.Time
 	SettledAt      *time.Time
 	Version        int64
+	ExhaustedAt    *time.Time
 }
 
 func (q *Queries) RefundLock(ctx context.Context, arg RefundLockParams) (RefundLockRow, error) {
@@ -203,8 +234,29 @@ func (q *Queries) RefundLock(ctx context.Context, arg RefundLockParams) (RefundL
 		&i.RequestedAt,
 		&i.SettledAt,
 		&i.Version,
+		&i.ExhaustedAt,
 	)
 	return i, err
+}
+
+const refundResume = `-- name: RefundResume :execrows
+UPDATE refunds
+SET exhausted_at = NULL
+WHERE tenant_id = $1 AND region = $2 AND id = $3 AND state = 'FAILED' AND exhausted_at IS NOT NULL
+`
+
+type RefundResumeParams struct {
+	TenantID uuid.UUID
+	Region   string
+	ID       uuid.UUID
+}
+
+func (q *Queries) RefundResume(ctx context.Context, arg RefundResumeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, refundResume, arg.TenantID, arg.Region, arg.ID)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const refundSettle = `-- name: RefundSettle :execrows
@@ -295,6 +347,7 @@ type RefundsDueRow struct {
 	ID       uuid.UUID
 }
 
+// The oldest of all places: the refunds of one tenant must not keep those of others waiting.
 func (q *Queries) RefundsDue(ctx context.Context, arg RefundsDueParams) ([]RefundsDueRow, error) {
 	rows, err := q.db.Query(ctx, refundsDue,
 		arg.TenantIds,
@@ -321,9 +374,89 @@ func (q *Queries) RefundsDue(ctx context.Context, arg RefundsDueParams) ([]Refun
 	return items, nil
 }
 
+const refundsExhausted = `-- name: RefundsExhausted :many
+SELECT r.id, r.attempt_id, r.action, r.reason, r.amount_minor, r.currency, r.state, r.provider_refund, r.failure_code, r.checks,
+    r.requested_at, r.settled_at, r.version, r.exhausted_at, a.hold_id
+FROM refunds r
+JOIN payment_attempts a ON a.tenant_id = r.tenant_id AND a.region = r.region AND a.id = r.attempt_id
+WHERE r.tenant_id = $1 AND r.region = $2 AND r.exhausted_at IS NOT NULL
+    AND (r.exhausted_at > $3::timestamptz OR (r.exhausted_at = $3::timestamptz AND r.id > $4::uuid))
+ORDER BY r.exhausted_at, r.id
+LIMIT $5
+`
+
+type RefundsExhaustedParams struct {
+	TenantID uuid.UUID
+	Region   string
+	After    time.Time
+	AfterID  uuid.UUID
+	MaxRows  int32
+}
+
+type RefundsExhaustedRow struct {
+	ID             uuid.UUID
+	AttemptID      uuid.UUID
+	Action         string
+	Reason         string
+	AmountMinor    int64
+	Currency       string
+	State          string
+	ProviderRefund string
+	FailureCode    string
+	Checks         int64
+	RequestedAt    time.Time
+	SettledAt      *time.Time
+	Version        int64
+	ExhaustedAt    *time.Time
+	HoldID         uuid.UUID
+}
+
+// The longest waiting first.
+func (q *Queries) RefundsExhausted(ctx context.Context, arg RefundsExhaustedParams) ([]RefundsExhaustedRow, error) {
+	rows, err := q.db.Query(ctx, refundsExhausted,
+		arg.TenantID,
+		arg.Region,
+		arg.After,
+		arg.AfterID,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RefundsExhaustedRow
+	for rows.Next() {
+		var i RefundsExhaustedRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.AttemptID,
+			&i.Action,
+			&i.Reason,
+			&i.AmountMinor,
+			&i.Currency,
+			&i.State,
+			&i.ProviderRefund,
+			&i.FailureCode,
+			&i.Checks,
+			&i.RequestedAt,
+			&i.SettledAt,
+			&i.Version,
+			&i.ExhaustedAt,
+			&i.HoldID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const refundsOfAttempts = `-- name: RefundsOfAttempts :many
 SELECT id, attempt_id, action, reason, amount_minor, currency, state, provider_refund, failure_code, checks, requested_at,
-    settled_at, version
+    settled_at, version, exhausted_at
 FROM refunds
 WHERE tenant_id = $1 AND region = ANY($2::text[]) AND attempt_id = ANY($3::uuid[])
 ORDER BY requested_at, id
@@ -349,6 +482,7 @@ type RefundsOfAttemptsRow struct {
 	RequestedAt    time.Time
 	SettledAt      *time.Time
 	Version        int64
+	ExhaustedAt    *time.Time
 }
 
 func (q *Queries) RefundsOfAttempts(ctx context.Context, arg RefundsOfAttemptsParams) ([]RefundsOfAttemptsRow, error) {
@@ -374,6 +508,7 @@ func (q *Queries) RefundsOfAttempts(ctx context.Context, arg RefundsOfAttemptsPa
 			&i.RequestedAt,
 			&i.SettledAt,
 			&i.Version,
+			&i.ExhaustedAt,
 		); err != nil {
 			return nil, err
 		}

@@ -7,7 +7,13 @@ ALTER DATABASE "holdfast" ADD REGION "us-east1";
 -- Keeps five replicas in three regions; from now on each write waits for the nearest other region.
 ALTER DATABASE "holdfast" SURVIVE REGION FAILURE;
 -- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "admin_sessions" SET LOCALITY GLOBAL;
+-- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "api_keys" SET LOCALITY GLOBAL;
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "cancellation_policies" SET LOCALITY GLOBAL;
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "cancellation_steps" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "channels" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
@@ -15,17 +21,33 @@ ALTER TABLE "properties" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "sales_terms" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "tax_rates" SET LOCALITY GLOBAL;
+-- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "tenants" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "venues" SET LOCALITY GLOBAL;
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "webhook_endpoints" SET LOCALITY GLOBAL;
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "booking_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "booking_lines" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "booking_refunds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "booking_refunds" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "bookings" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "bookings" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "cancellations" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "cancellations" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "cancelled_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "cancelled_lines" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "checkouts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
@@ -67,6 +89,14 @@ ALTER TABLE "outbox_events" ADD COLUMN "crdb_region" crdb_internal_region NOT VI
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "outbox_events" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "past_pool_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "past_pool_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "past_show_seats" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "past_show_seats" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "payment_attempts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "payment_attempts" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
@@ -94,6 +124,14 @@ ALTER TABLE "pool_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 ALTER TABLE "pools" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "pools" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "presale_codes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "presale_codes" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "presale_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "presale_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "price_levels" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
@@ -126,3 +164,7 @@ ALTER TABLE "show_seats" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 ALTER TABLE "shows" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "shows" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "webhook_deliveries" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "webhook_deliveries" SET LOCALITY REGIONAL BY ROW AS "crdb_region";

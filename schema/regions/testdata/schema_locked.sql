@@ -7,11 +7,29 @@ ALTER DATABASE "holdfast" ADD REGION "us-east1";
 -- Keeps five replicas in three regions; from now on each write waits for the nearest other region.
 ALTER DATABASE "holdfast" SURVIVE REGION FAILURE;
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "admin_sessions" SET (schema_locked = false);
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "admin_sessions" SET LOCALITY GLOBAL;
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "admin_sessions" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "api_keys" SET (schema_locked = false);
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "api_keys" SET LOCALITY GLOBAL;
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "api_keys" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "cancellation_policies" SET (schema_locked = false);
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "cancellation_policies" SET LOCALITY GLOBAL;
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "cancellation_policies" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "cancellation_steps" SET (schema_locked = false);
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "cancellation_steps" SET LOCALITY GLOBAL;
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "cancellation_steps" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "channels" SET (schema_locked = false);
 -- A directory: read in every region without leaving it, written rarely.
@@ -31,6 +49,12 @@ ALTER TABLE "sales_terms" SET LOCALITY GLOBAL;
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "sales_terms" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "tax_rates" SET (schema_locked = false);
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "tax_rates" SET LOCALITY GLOBAL;
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "tax_rates" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "tenants" SET (schema_locked = false);
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "tenants" SET LOCALITY GLOBAL;
@@ -43,6 +67,12 @@ ALTER TABLE "venues" SET LOCALITY GLOBAL;
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "venues" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "webhook_endpoints" SET (schema_locked = false);
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "webhook_endpoints" SET LOCALITY GLOBAL;
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "webhook_endpoints" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "booking_lines" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "booking_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
@@ -51,6 +81,14 @@ ALTER TABLE "booking_lines" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "booking_lines" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "booking_refunds" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "booking_refunds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "booking_refunds" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "booking_refunds" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "bookings" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "bookings" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
@@ -58,6 +96,22 @@ ALTER TABLE "bookings" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE
 ALTER TABLE "bookings" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "bookings" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "cancellations" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "cancellations" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "cancellations" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "cancellations" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "cancelled_lines" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "cancelled_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "cancelled_lines" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "cancelled_lines" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "checkouts" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
@@ -139,6 +193,22 @@ ALTER TABLE "outbox_events" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "outbox_events" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "past_pool_counters" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "past_pool_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "past_pool_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "past_pool_counters" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "past_show_seats" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "past_show_seats" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "past_show_seats" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "past_show_seats" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "payment_attempts" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "payment_attempts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
@@ -194,6 +264,22 @@ ALTER TABLE "pools" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NO
 ALTER TABLE "pools" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "pools" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "presale_codes" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "presale_codes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "presale_codes" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "presale_codes" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "presale_counters" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "presale_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "presale_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "presale_counters" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "price_levels" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
@@ -258,3 +344,11 @@ ALTER TABLE "shows" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NO
 ALTER TABLE "shows" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "shows" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "webhook_deliveries" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "webhook_deliveries" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "webhook_deliveries" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "webhook_deliveries" SET (schema_locked = true);

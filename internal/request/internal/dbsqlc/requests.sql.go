@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -69,4 +70,82 @@ func (q *Queries) RequestInsert(ctx context.Context, arg RequestInsertParams) (i
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const requestsDelete = `-- name: RequestsDelete :execrows
+DELETE FROM requests
+WHERE tenant_id = $1::uuid AND region = $2::text AND (scope, key) IN (
+    SELECT r.scope, r.key
+    FROM requests AS r
+    WHERE r.tenant_id = $1::uuid AND r.region = $2::text AND r.created_at < $3::timestamptz
+    ORDER BY r.created_at
+    LIMIT $4)
+`
+
+type RequestsDeleteParams struct {
+	TenantID      uuid.UUID
+	Region        string
+	CreatedBefore time.Time
+	MaxRows       int32
+}
+
+// Keys that are old enough to be forgotten; requests_by_age finds them.
+func (q *Queries) RequestsDelete(ctx context.Context, arg RequestsDeleteParams) (int64, error) {
+	result, err := q.db.Exec(ctx, requestsDelete,
+		arg.TenantID,
+		arg.Region,
+		arg.CreatedBefore,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const requestsInsert = `-- name: RequestsInsert :many
+INSERT INTO requests (tenant_id, region, scope, key, fingerprint, result_id)
+SELECT $1::uuid, $2::text, r.scope, r.key, r.fingerprint, r.result_id
+FROM (
+    SELECT unnest($3::text[]) AS scope, unnest($4::text[]) AS key, unnest($5::bytea[]) AS fingerprint,
+        unnest($6::uuid[]) AS result_id) AS r
+ON CONFLICT (tenant_id, region, scope, key) DO NOTHING
+RETURNING result_id
+`
+
+type RequestsInsertParams struct {
+	TenantID     uuid.UUID
+	Region       string
+	Scopes       []string
+	Keys         []string
+	Fingerprints [][]byte
+	ResultIds    []uuid.UUID
+}
+
+// The keys of several requests at once; result_id says which of them were free.
+func (q *Queries) RequestsInsert(ctx context.Context, arg RequestsInsertParams) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, requestsInsert,
+		arg.TenantID,
+		arg.Region,
+		arg.Scopes,
+		arg.Keys,
+		arg.Fingerprints,
+		arg.ResultIds,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var result_id uuid.UUID
+		if err := rows.Scan(&result_id); err != nil {
+			return nil, err
+		}
+		items = append(items, result_id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -1,0 +1,282 @@
+package bookings
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast/holdfast/bookings/internal/dbsqlc"
+	"github.com/holdfast/holdfast/internal/db"
+	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/internal/ids"
+	"github.com/holdfast/holdfast/internal/money"
+	"github.com/holdfast/holdfast/internal/request"
+	"github.com/holdfast/holdfast/inventory"
+	"github.com/holdfast/holdfast/payments"
+	"github.com/holdfast/holdfast/policies"
+	"github.com/holdfast/holdfast/tenants"
+)
+
+// maxReasonLength bounds the reasons that are recorded with cancellations and refunds, in characters.
+const maxReasonLength = 200
+
+// Refund gives money of a booking back outside a cancellation: its lines stand.
+type Refund struct {
+	// RequestKey makes the action: two keys are two refunds, though they be equal.
+	RequestKey string
+	Booking    BookingID
+	Amount     money.Amount
+	// Reason is recorded: one line of 1 to 200 characters.
+	Reason string
+}
+
+// TooHighRefund is the refusal of a refund of more than is left.
+type TooHighRefund struct {
+	*inventory.Refusal
+	// Rest is what is left of what was paid.
+	Rest money.Amount
+}
+
+// Unwrap gives the refusal.
+func (t *TooHighRefund) Unwrap() error { return t.Refusal }
+
+func tooHigh(rest money.Amount) *TooHighRefund {
+	return &TooHighRefund{
+		Refusal: inventory.Refuse(inventory.RefusalRefundTooHigh, fmt.Sprintf("%s is left of what was paid", rest)), Rest: rest,
+	}
+}
+
+// RefundBooking gives an amount of a booking's payment back. More than is left of it is refused with
+// a *TooHighRefund.
+func (s *Service) RefundBooking(ctx context.Context, actor tenants.Actor, input Refund) (payments.Refund, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionRefundCreate, actor.Tenant); err != nil {
+		return payments.Refund{}, err
+	}
+	if err := request.ValidateKey(input.RequestKey); err != nil {
+		return payments.Refund{}, err
+	}
+	if err := validateAmount("amount", &input.Amount, 1); err != nil {
+		return payments.Refund{}, err
+	}
+	if input.Reason == "" {
+		return payments.Refund{}, fault.Invalid("reason", "expected why the money is given back")
+	}
+	if err := validateReason(input.Reason); err != nil {
+		return payments.Refund{}, err
+	}
+	fingerprint, err := request.Fingerprint(input)
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	id := uuid.New()
+	refund, err := db.Replayable(ctx, s.db, "bookings.refundBooking", func(ctx context.Context, tx pgx.Tx) (payments.Refund, error) {
+		return s.refundBookingTx(ctx, tx, actor, input, fingerprint, id)
+	})
+	return refund, refusable(err)
+}
+
+func (s *Service) refundBookingTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, input Refund, fingerprint []byte, id uuid.UUID) (payments.Refund, error) {
+	earlier, replayed, err := request.Claim(ctx, tx, identity(actor, "refundBooking", input.Booking, input.RequestKey), fingerprint, id)
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	booking, err := lockBooking(ctx, tx, actor.Tenant, input.Booking, everybody)
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	if input.Amount.Currency != booking.Total.Currency {
+		return payments.Refund{}, fault.Invalid("amount.currency", "expected %s, in which the booking was paid, got %s", booking.Total.Currency, input.Amount.Currency)
+	}
+	if booking.Total.Minor == 0 {
+		return payments.Refund{}, tooHigh(booking.Total)
+	}
+	paid, err := paymentOf(ctx, tx, booking)
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	if replayed {
+		return payments.RefundOfAction(ctx, tx, actor.Tenant, paid.ID, amountAction(earlier))
+	}
+	attempt, err := payments.Lock(ctx, tx, actor.Tenant, paid.ID)
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	if rest := left(attempt); input.Amount.Minor > rest.Minor {
+		return payments.Refund{}, tooHigh(rest)
+	}
+	now, err := inventory.Now(ctx, tx)
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	if err := dbsqlc.New(tx).BookingRefundInsert(ctx, dbsqlc.BookingRefundInsertParams{
+		TenantID: actor.Tenant.UUID, Region: string(booking.ID.Region), ID: id, BookingID: booking.ID.UUID, AttemptID: attempt.ID.UUID,
+		AmountMinor: input.Amount.Minor, Currency: string(input.Amount.Currency), Reason: input.Reason, KeyID: actor.Key.UUID, DecidedAt: now,
+	}); err != nil {
+		return payments.Refund{}, fmt.Errorf("record a refund of booking %s: %w", booking.ID, err)
+	}
+	if err := s.requestRefundTx(ctx, tx, attempt, amountAction(id), input.Reason, input.Amount, now, now); err != nil {
+		return payments.Refund{}, err
+	}
+	return payments.RefundOfAction(ctx, tx, actor.Tenant, attempt.ID, amountAction(id))
+}
+
+// amountAction names a refund by amount.
+func amountAction(id uuid.UUID) string { return "amount:" + id.String() }
+
+// left is what a payment has not given back yet, nor is giving back.
+func left(attempt payments.Attempt) money.Amount {
+	return money.Amount{Minor: attempt.Captured.Minor - attempt.Refunded.Minor, Currency: attempt.Captured.Currency}
+}
+
+// RetryRefund tries a refund again that has failed for good: as a new action of the same amount, with
+// as many tries again. One that is under way or paid is refused, and so is one tried again before.
+func (s *Service) RetryRefund(ctx context.Context, actor tenants.Actor, requestKey string, id payments.RefundID) (payments.Refund, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionRefundCreate, actor.Tenant); err != nil {
+		return payments.Refund{}, err
+	}
+	if err := request.ValidateKey(requestKey); err != nil {
+		return payments.Refund{}, err
+	}
+	fingerprint, err := request.Fingerprint(id.String())
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	refund, err := db.Replayable(ctx, s.db, "bookings.retryRefund", func(ctx context.Context, tx pgx.Tx) (payments.Refund, error) {
+		return s.retryRefundTx(ctx, tx, actor, requestKey, id, fingerprint)
+	})
+	return refund, refusable(err)
+}
+
+func (s *Service) retryRefundTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, requestKey string, id payments.RefundID, fingerprint []byte) (payments.Refund, error) {
+	_, replayed, err := request.Claim(ctx, tx, request.Identity{
+		Tenant: actor.Tenant.UUID, Region: id.Region, Key: requestKey, Scope: "retryRefund/" + actor.Key.UUID.String(),
+	}, fingerprint, id.UUID)
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	known, err := payments.GetRefund(ctx, tx, actor.Tenant, id)
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	action := "retry:" + id.UUID.String()
+	if replayed {
+		return payments.RefundOfAction(ctx, tx, actor.Tenant, known.Attempt, action)
+	}
+	// The attempt is locked before its refund, as wherever both are.
+	attempt, err := payments.Lock(ctx, tx, actor.Tenant, known.Attempt)
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	failed, err := payments.LockRefund(ctx, tx, actor.Tenant, id)
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	if failed.ExhaustedAt == nil {
+		return payments.Refund{}, inventory.Refuse(inventory.RefusalRefundNotFailed, "the refund is "+string(failed.State)+" and is not waiting for a person")
+	}
+	if rest := left(attempt); failed.Amount.Minor > rest.Minor {
+		return payments.Refund{}, tooHigh(rest)
+	}
+	now, err := inventory.Now(ctx, tx)
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	if err := payments.ResumeRefundTx(ctx, tx, failed); err != nil {
+		return payments.Refund{}, err
+	}
+	if err := s.requestRefundTx(ctx, tx, attempt, action, failed.Reason, failed.Amount, now, now); err != nil {
+		return payments.Refund{}, err
+	}
+	return payments.RefundOfAction(ctx, tx, actor.Tenant, attempt.ID, action)
+}
+
+// FailedRefund is a refund that has failed for good: work for a person.
+type FailedRefund struct {
+	payments.Refund
+	Hold inventory.HoldID
+	// Booking is nil when the money bought none.
+	Booking *BookingID
+}
+
+// FailedRefunds lists refunds that have failed as often as they are tried, the longest waiting first,
+// and says whether more follow.
+func (s *Service) FailedRefunds(ctx context.Context, actor tenants.Actor, region ids.Region, after *payments.RefundCursor, limit int) ([]FailedRefund, bool, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionPaymentReview, actor.Tenant); err != nil {
+		return nil, false, err
+	}
+	if limit < 1 || limit > inventory.MaxPage {
+		return nil, false, fault.Invalid("first", "expected 1 to %d, got %d", inventory.MaxPage, limit)
+	}
+	from := payments.RefundCursor{ExhaustedAt: time.Unix(0, 0)}
+	if after != nil {
+		from = *after
+	}
+	refunds, err := payments.ExhaustedRefunds(ctx, s.db.Pool(), actor.Tenant, region, from, limit+1)
+	if err != nil {
+		return nil, false, db.Classify(err)
+	}
+	more := len(refunds) > limit
+	if more {
+		refunds = refunds[:limit]
+	}
+	holds := make([]uuid.UUID, len(refunds))
+	for i, refund := range refunds {
+		holds[i] = refund.Hold
+	}
+	rows, err := dbsqlc.New(s.db.Pool()).BookingsOfHolds(ctx, dbsqlc.BookingsOfHoldsParams{TenantID: actor.Tenant.UUID, Region: string(region), HoldIds: holds})
+	if err != nil {
+		return nil, false, db.Classify(fmt.Errorf("read the bookings of failed refunds: %w", err))
+	}
+	booked := make(map[uuid.UUID]*BookingID, len(rows))
+	for _, row := range rows {
+		booked[row.HoldID] = &BookingID{Region: region, UUID: row.ID}
+	}
+	found := make([]FailedRefund, len(refunds))
+	for i, refund := range refunds {
+		found[i] = FailedRefund{Refund: refund.Refund, Hold: inventory.HoldID{Region: region, UUID: refund.Hold}, Booking: booked[refund.Hold]}
+	}
+	return found, more, nil
+}
+
+// RefundedOfHolds says how much was given back, or is being given back, for the bookings of holds
+// that the actor was shown.
+func (s *Service) RefundedOfHolds(ctx context.Context, actor tenants.Actor, holds []inventory.HoldID) (map[inventory.HoldID]money.Amount, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionBookingRead, actor.Tenant); err != nil {
+		return nil, err
+	}
+	regions, uuids := make([]string, len(holds)), make([]uuid.UUID, len(holds))
+	for i, hold := range holds {
+		regions[i], uuids[i] = string(hold.Region), hold.UUID
+	}
+	amounts, err := payments.RefundedOf(ctx, s.db.Pool(), actor.Tenant, regions, uuids)
+	if err != nil {
+		return nil, db.Classify(err)
+	}
+	refunded := make(map[inventory.HoldID]money.Amount, len(amounts))
+	for _, hold := range holds {
+		if amount, ok := amounts[hold.UUID]; ok {
+			refunded[hold] = amount
+		}
+	}
+	return refunded, nil
+}
+
+func validateAmount(field string, amount *money.Amount, least int64) error {
+	if amount != nil && (amount.Minor < least || amount.Minor > money.MaxMinor) {
+		return fault.Invalid(field+".amountMinor", "expected %d to %d, got %d", least, int64(money.MaxMinor), amount.Minor)
+	}
+	return nil
+}
+
+func validateReason(reason string) error {
+	if utf8.RuneCountInString(reason) > maxReasonLength || !utf8.ValidString(reason) || strings.ContainsFunc(reason, unicode.IsControl) {
+		return fault.Invalid("reason", "expected one line of at most %d characters, without control characters", maxReasonLength)
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package events
+
+import "slices"
+
+// Type says what happened: the sort of thing, and what became of it.
+type Type string
+
+// The types of event. They are added, never renamed.
+const (
+	TypeBookingConfirmed Type = "booking.confirmed"
+	TypeBookingCancelled Type = "booking.cancelled"
+	TypeBookingNoShow    Type = "booking.no_show"
+	TypeRefundRequested  Type = "refund.requested"
+	TypeRefundSucceeded  Type = "refund.succeeded"
+	TypeRefundFailed     Type = "refund.failed"
+	// TypeEndpointPing goes to one endpoint only, whatever it subscribes to.
+	TypeEndpointPing Type = "endpoint.ping"
+)
+
+// Kind is the sort of thing that an event is about.
+type Kind string
+
+// The kinds of thing.
+const (
+	KindBooking  Kind = "booking"
+	KindRefund   Kind = "refund"
+	KindEndpoint Kind = "endpoint"
+)
+
+// Meaning is a type of event with what it says, for people who write receivers.
+type Meaning struct {
+	Type Type
+	Kind Kind
+	Text string
+}
+
+// Meanings are all types of event. The API's enumeration and docs/webhooks.md are held against it.
+func Meanings() []Meaning {
+	return []Meaning{
+		{TypeBookingConfirmed, KindBooking, "A hold was paid for and became a booking."},
+		{TypeBookingCancelled, KindBooking, "Lines of a booking were cancelled; their units are for sale again."},
+		{TypeBookingNoShow, KindBooking, "The guests of lines of a booking did not come."},
+		{TypeRefundRequested, KindRefund, "Money is to be given back."},
+		{TypeRefundSucceeded, KindRefund, "The payment provider gave the money back."},
+		{TypeRefundFailed, KindRefund, "The payment provider refused to give the money back; it is asked again, or a person is."},
+		{TypeEndpointPing, KindEndpoint, "Somebody tests the endpoint. Nothing happened."},
+	}
+}
+
+// meaningOf finds a type in the table.
+func meaningOf(t Type) (Meaning, bool) {
+	all := Meanings()
+	i := slices.IndexFunc(all, func(m Meaning) bool { return m.Type == t })
+	if i < 0 {
+		return Meaning{}, false
+	}
+	return all[i], true
+}

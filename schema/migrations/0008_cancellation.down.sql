@@ -1,0 +1,11 @@
+DROP INDEX IF EXISTS refunds_exhausted;
+ALTER TABLE IF EXISTS refunds DROP COLUMN IF EXISTS exhausted_at;
+DROP TABLE IF EXISTS booking_refunds;
+DROP TABLE IF EXISTS cancelled_lines;
+DROP TABLE IF EXISTS cancellations;
+ALTER TABLE IF EXISTS booking_lines DROP COLUMN IF EXISTS tax_minor;
+ALTER TABLE IF EXISTS booking_lines DROP COLUMN IF EXISTS tax_basis_points;
+ALTER TABLE IF EXISTS bookings DROP COLUMN IF EXISTS cancellation;
+DROP TABLE IF EXISTS tax_rates;
+DROP TABLE IF EXISTS cancellation_steps;
+DROP TABLE IF EXISTS cancellation_policies;
