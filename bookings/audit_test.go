@@ -179,6 +179,10 @@ func TestTheAuditFindsDamage(t *testing.T) {
 			"every captured payment has a booking or a refund", "DELETE FROM booking_refunds WHERE tenant_id = $1",
 			func(damaged) []any { return nil }, func(d damaged) string { return d.partly.String() },
 		},
+		"a dispute that is not counted": {
+			"disputes add up", "UPDATE payment_attempts SET lost_minor = 1 WHERE tenant_id = $1 AND id = $2",
+			func(d damaged) []any { return []any{d.applied} }, func(d damaged) string { return d.applied.String() },
+		},
 		"a refund that is not counted": {
 			"refunds add up and stay within what was captured", "UPDATE refunds SET amount_minor = amount_minor - 1 WHERE tenant_id = $1 AND attempt_id = $2",
 			func(d damaged) []any { return []any{d.orphan} }, func(d damaged) string { return d.orphan.String() },
@@ -193,7 +197,7 @@ func TestTheAuditFindsDamage(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if report.OK || len(report.Checks) < 17 {
+			if report.OK || len(report.Checks) < 18 {
 				t.Errorf("the audit of %d checks says %v", len(report.Checks), report.OK)
 			}
 			for _, check := range report.Checks {

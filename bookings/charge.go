@@ -50,17 +50,22 @@ func (s *Service) driveCharge(ctx context.Context, at payments.Located[payments.
 		}
 	}
 	s.config.AfterStep("submit")
-	outcome, err := s.ask(ctx, gateway, attempt, fresh)
-	s.config.AfterStep("charge")
-	if err != nil {
-		s.config.Logger.InfoContext(ctx, "the payment provider gave no definite answer", "attempt", attempt.ID.String(), "error", err)
+	if attempt.State != payments.AttemptStateAuthorized {
+		outcome, err := s.ask(ctx, gateway, attempt, fresh)
+		s.config.AfterStep("charge")
+		if err != nil {
+			s.config.Logger.InfoContext(ctx, "the payment provider gave no definite answer", "attempt", attempt.ID.String(), "error", err)
+		}
+		if undecided(outcome.State) {
+			err := s.askLater(ctx, attempt, outcome.RedirectURL)
+			s.config.AfterStep("apply")
+			return err
+		}
+		if err := s.apply(ctx, at, outcome, by); err != nil || outcome.State != payments.OutcomeStateAuthorized {
+			return err
+		}
 	}
-	if undecided(outcome.State) {
-		err := s.askLater(ctx, attempt)
-		s.config.AfterStep("apply")
-		return err
-	}
-	return s.apply(ctx, at, outcome, by)
+	return s.endReservation(ctx, gateway, at, by)
 }
 
 // undecided reports whether an outcome changes nothing but the time of the next look.
@@ -71,13 +76,13 @@ func undecided(state payments.OutcomeState) bool {
 // askLater says of an attempt that its outcome is still open. It changes the attempt's row alone and
 // holds no other, so it needs no lock of the hold: a backlog of payments whose provider is silent
 // costs one statement each. An attempt that somebody has ended meanwhile is left as it is.
-func (s *Service) askLater(ctx context.Context, attempt payments.Attempt) error {
+func (s *Service) askLater(ctx context.Context, attempt payments.Attempt, redirectURL string) error {
 	_, err := db.Replayable(ctx, s.db, "bookings.AskLater", func(ctx context.Context, tx pgx.Tx) (struct{}, error) {
 		now, err := inventory.Now(ctx, tx)
 		if err != nil {
 			return struct{}{}, err
 		}
-		return struct{}{}, payments.AskLaterTx(ctx, tx, attempt, now)
+		return struct{}{}, payments.AskLaterTx(ctx, tx, attempt, redirectURL, now)
 	})
 	return err
 }
@@ -119,35 +124,66 @@ func (s *Service) submit(ctx context.Context, at payments.Located[payments.Attem
 
 // ask calls the provider with no transaction open. A first submission charges. Later ones look the
 // charge up first, and send it again under the same key only when the provider has not seen it
-// while the hold can still be bought.
+// while the hold can still be bought. What still waits when it cannot is cancelled, so that nobody
+// pays for nothing.
 func (s *Service) ask(ctx context.Context, gateway payments.Gateway, attempt payments.Attempt, fresh bool) (payments.Outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.config.CallTimeout)
 	defer cancel()
 	if !fresh {
 		outcome, err := gateway.LookUp(ctx, attempt.Account, attempt.ID.String())
-		if outcome.State != payments.OutcomeStateNotFound {
+		if outcome.State != payments.OutcomeStateNotFound && outcome.State != payments.OutcomeStatePending {
 			return outcome, err
 		}
 		hold, now, err := s.holdOf(ctx, attempt)
-		switch {
-		case err != nil:
+		if err != nil {
 			return payments.Outcome{}, err
-		case hold.State != inventory.HoldStateProcessing || !now.Before(hold.Deadline):
-			if attempt.SubmittedAt != nil && now.Sub(*attempt.SubmittedAt) < notReceivedAfter {
-				return payments.Outcome{}, errors.New("the provider has not seen the charge, which may still be on its way")
-			}
-			return payments.Outcome{State: payments.OutcomeStateDeclined, Account: attempt.Account, DeclineCode: "not_received"}, nil
+		}
+		over := hold.State != inventory.HoldStateProcessing || !now.Before(hold.Deadline)
+		switch {
+		case outcome.State == payments.OutcomeStateNotFound && over:
+			return s.giveUp(ctx, gateway, attempt, now)
+		case outcome.State == payments.OutcomeStateNotFound:
+			// It is sent once more.
+		case over && outcome.RedirectURL != "", !hold.StateAt(now).Live():
+			return cancelCharge(ctx, gateway, attempt, "cancelled")
+		default:
+			return outcome, nil
 		}
 	}
-	outcome, err := gateway.Charge(ctx, payments.ChargeRequest{
-		Account: attempt.Account, Key: attempt.ID.String(), Reference: attempt.Reference(), Amount: attempt.Amount,
-		MethodToken: attempt.MethodToken, Description: "Booking",
-	})
+	outcome, err := gateway.Charge(ctx, chargeRequest(attempt))
 	if errors.Is(err, payments.ErrRejected) && fresh {
 		// Nothing was sent under this key before, and this call moved no money.
 		return payments.Outcome{State: payments.OutcomeStateDeclined, Account: attempt.Account, DeclineCode: "rejected"}, nil
 	}
 	return outcome, err
+}
+
+// chargeRequest is the same for every call under an attempt's key.
+func chargeRequest(attempt payments.Attempt) payments.ChargeRequest {
+	request := payments.ChargeRequest{
+		Account: attempt.Account, Key: attempt.ID.String(), Reference: attempt.Reference(), Amount: attempt.Amount,
+		MethodToken: attempt.MethodToken, Capture: attempt.Capture, Description: "Booking",
+	}
+	if attempt.ReturnURL != "" {
+		request.Hosted = &payments.HostedPage{ReturnURL: attempt.ReturnURL}
+		if attempt.PayUntil != nil {
+			request.Hosted.ExpiresAt = *attempt.PayUntil
+		}
+	}
+	return request
+}
+
+// giveUp ends a charge that the provider has not seen and that is not wanted any more. Where the
+// provider cannot see to it that a call still on its way does nothing, that is waited for.
+func (s *Service) giveUp(ctx context.Context, gateway payments.Gateway, attempt payments.Attempt, now time.Time) (payments.Outcome, error) {
+	outcome, err := cancelCharge(ctx, gateway, attempt, "not_received")
+	switch {
+	case err != nil || outcome.State != payments.OutcomeStateNotFound:
+		return outcome, err
+	case attempt.SubmittedAt != nil && now.Sub(*attempt.SubmittedAt) < notReceivedAfter:
+		return payments.Outcome{}, errors.New("the provider has not seen the charge, which may still be on its way")
+	}
+	return payments.Outcome{State: payments.OutcomeStateDeclined, Account: attempt.Account, DeclineCode: "not_received"}, nil
 }
 
 func (s *Service) holdOf(ctx context.Context, attempt payments.Attempt) (inventory.Hold, time.Time, error) {
@@ -164,11 +200,18 @@ func (s *Service) apply(ctx context.Context, at payments.Located[payments.Attemp
 	_, err := db.Replayable(ctx, s.db, "bookings.ApplyPayment", func(ctx context.Context, tx pgx.Tx) (payments.EventResult, error) {
 		return s.applyTx(ctx, tx, at, outcome, by)
 	})
-	s.config.AfterStep("apply")
+	if outcome.State == payments.OutcomeStateAuthorized {
+		s.config.AfterStep("authorize")
+	} else {
+		s.config.AfterStep("apply")
+	}
 	if !errors.Is(err, errMismatch) {
 		return err
 	}
 	s.config.Logger.ErrorContext(ctx, "a provider's answer does not fit its payment; a person has to look", "attempt", at.ID.String())
+	if err := s.keepAnswer(ctx, at, outcome); err != nil {
+		return err
+	}
 	return s.apply(ctx, at, payments.Outcome{State: payments.OutcomeStateUnknown}, by)
 }
 
@@ -205,12 +248,18 @@ func (s *Service) applyTx(ctx context.Context, tx pgx.Tx, at payments.Located[pa
 		return s.succeedTx(ctx, tx, hold, attempt, outcome, by, now)
 	case payments.OutcomeStateDeclined:
 		return s.declineTx(ctx, tx, hold, attempt, outcome, by, now)
+	case payments.OutcomeStateAuthorized:
+		return authorizeTx(ctx, tx, attempt, outcome, now)
 	case payments.OutcomeStateUnknown, payments.OutcomeStatePending, payments.OutcomeStateNotFound:
 	}
 	if !attempt.State.Open() {
 		return payments.EventAlreadyKnown, nil
 	}
-	return payments.EventApplied, payments.CheckLaterTx(ctx, tx, attempt, now)
+	redirect := attempt.RedirectURL
+	if outcome.State == payments.OutcomeStatePending && len(outcome.RedirectURL) <= maxURLLength {
+		redirect = outcome.RedirectURL
+	}
+	return payments.EventApplied, payments.CheckLaterTx(ctx, tx, attempt, redirect, now)
 }
 
 // succeedTx sells the hold to its payer when it may still be sold, and otherwise keeps the success

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"net/mail"
+	"net/url"
 	"strings"
 	"time"
 	"unicode"
@@ -30,6 +32,9 @@ type Checkout struct {
 	Hold       inventory.HoldID
 	// MethodToken is the provider's name of the buyer's card or account.
 	MethodToken string
+	// ReturnURL asks, in place of a token, for a page of the provider on which the buyer pays, and is
+	// where that sends the buyer back to: https, or http on this machine where that is configured.
+	ReturnURL string
 	// ExpectedTotal is the price that the buyer agreed to; another one is refused.
 	ExpectedTotal    money.Amount
 	Contact          Contact
@@ -49,14 +54,24 @@ const (
 	maxTokenLength     = 200
 	maxContactLength   = 200
 	maxReferenceLength = 100
+	maxURLLength       = 2000
+	// fingerprintTimeout bounds the question which instrument a token stands for. Without an answer the
+	// token itself is counted.
+	fingerprintTimeout = 2 * time.Second
 )
 
-func (c Checkout) validate() error {
+func (c Checkout) validate(loopbackReturn bool) error {
 	if err := request.ValidateKey(c.RequestKey); err != nil {
+		return err
+	}
+	if err := c.validateReturn(loopbackReturn); err != nil {
 		return err
 	}
 	if n := len(c.MethodToken); n > maxTokenLength || strings.ContainsFunc(c.MethodToken, func(r rune) bool { return r < '!' || r > '~' }) {
 		return fault.Invalid("paymentMethod.token", "expected at most %d visible ASCII characters", maxTokenLength)
+	}
+	if isCardNumber(c.MethodToken) {
+		return fault.Invalid("paymentMethod.token", "expected the provider's token of a payment method; a card number must never be sent here")
 	}
 	if c.ExpectedTotal.Minor < 0 || c.ExpectedTotal.Minor > money.MaxMinor {
 		return fault.Invalid("expectedTotal.amountMinor", "expected 0 to %d, got %d", int64(money.MaxMinor), c.ExpectedTotal.Minor)
@@ -81,6 +96,52 @@ func (c Checkout) validate() error {
 	return nil
 }
 
+// isCardNumber reports whether a token is a card's number, which is neither stored nor sent on: 12 to
+// 19 digits, perhaps with hyphens, with the right check digit.
+func isCardNumber(token string) bool {
+	const shortest, longest = 12, 19
+	digits, sum := 0, 0
+	for i := len(token) - 1; i >= 0; i-- {
+		if token[i] == '-' {
+			continue
+		}
+		if token[i] < '0' || token[i] > '9' {
+			return false
+		}
+		digit := int(token[i] - '0')
+		if digits%2 == 1 {
+			if digit *= 2; digit > 9 {
+				digit -= 9
+			}
+		}
+		sum += digit
+		digits++
+	}
+	return digits >= shortest && digits <= longest && sum%10 == 0
+}
+
+// validateReturn lets a buyer be sent only to where the connection is private, or to this machine.
+func (c Checkout) validateReturn(loopback bool) error {
+	if c.ReturnURL == "" {
+		return nil
+	}
+	if c.MethodToken != "" {
+		return fault.Invalid("paymentMethod.hosted", "expected a token or a page of the provider, not both")
+	}
+	target, err := url.Parse(c.ReturnURL)
+	visible := len(c.ReturnURL) <= maxURLLength && !strings.ContainsFunc(c.ReturnURL, func(r rune) bool { return r <= ' ' || r > '~' })
+	if err != nil || !visible || target.Host == "" || target.Hostname() == "" || target.User != nil ||
+		target.Scheme != "https" && !(loopback && target.Scheme == "http" && isLoopback(target.Hostname())) {
+		return fault.Invalid("paymentMethod.hosted.returnUrl", "expected an https URL of at most %d visible ASCII characters, without a user", maxURLLength)
+	}
+	return nil
+}
+
+func isLoopback(host string) bool {
+	address := net.ParseIP(host)
+	return host == "localhost" || address != nil && address.IsLoopback()
+}
+
 // Checkout starts the payment of a hold, waits a short while for the provider, and says where the
 // sale stands: booked, declined, or still being processed. An expected no is a *inventory.Refusal.
 //
@@ -91,16 +152,20 @@ func (s *Service) Checkout(ctx context.Context, actor tenants.Actor, input Check
 	if err := s.authorizer.Authorize(actor, policies.ActionBookingCheckout, actor.Tenant); err != nil {
 		return Outcome{}, err
 	}
-	if err := input.validate(); err != nil {
+	if err := input.validate(s.config.LoopbackReturn); err != nil {
 		return Outcome{}, err
 	}
 	fingerprint, err := request.Fingerprint(input)
 	if err != nil {
 		return Outcome{}, err
 	}
+	instrument, err := s.instrumentOf(ctx, actor, input)
+	if err != nil {
+		return Outcome{}, err
+	}
 	attemptID := payments.AttemptID{Region: input.Hold.Region, UUID: uuid.New()}
 	started, err := db.Replayable(ctx, s.db, "bookings.Checkout", func(ctx context.Context, tx pgx.Tx) (bool, error) {
-		return s.checkoutTx(ctx, tx, actor, input, fingerprint, attemptID)
+		return s.checkoutTx(ctx, tx, actor, input, fingerprint, started{id: attemptID, instrument: instrument})
 	})
 	switch {
 	case errors.Is(err, request.ErrKeyReused):
@@ -117,12 +182,50 @@ func (s *Service) Checkout(ctx context.Context, actor tenants.Actor, input Check
 	return s.outcome(ctx, actor.Tenant, input.Hold)
 }
 
+// started is what the attempt of a checkout will be.
+type started struct {
+	id         payments.AttemptID
+	instrument string
+}
+
+// instrumentOf asks the provider which instrument a token stands for, with no transaction open, so
+// that several tokens of one card count as one. It is empty when nobody can tell, or when there is
+// nothing to pay: the checkout's transaction then says why.
+func (s *Service) instrumentOf(ctx context.Context, actor tenants.Actor, input Checkout) (string, error) {
+	if input.MethodToken == "" {
+		return "", nil
+	}
+	hold, err := inventory.GetHold(ctx, s.db.Pool(), actor.Tenant, input.Hold)
+	if fault.KindOf(err) == fault.KindNotFound || err == nil && (!inventory.MayPay(actor, hold) || hold.State != inventory.HoldStateActive || hold.Total.Minor == 0) {
+		return "", nil
+	}
+	if err != nil {
+		return "", db.Classify(err)
+	}
+	seller, err := dbsqlc.New(s.db.Pool()).TenantPayments(ctx, actor.Tenant.UUID)
+	if err != nil {
+		return "", db.Classify(fmt.Errorf("read the tenant's payment account: %w", err))
+	}
+	gateway, err := s.gateway(seller.PaymentProvider)
+	if err != nil {
+		return "", err
+	}
+	ctx, cancel := context.WithTimeout(ctx, fingerprintTimeout)
+	defer cancel()
+	instrument, err := gateway.Fingerprint(ctx, seller.PaymentAccount, input.MethodToken)
+	if err != nil || len(instrument) > maxTokenLength || !utf8.ValidString(instrument) || strings.ContainsRune(instrument, 0) {
+		s.config.Logger.InfoContext(ctx, "the payment provider did not say which instrument a token stands for; the token is counted", "hold", input.Hold.String(), "error", err)
+		return "", nil
+	}
+	return instrument, nil
+}
+
 // checkoutTx reports whether it made the attempt, which is then to be driven.
-func (s *Service) checkoutTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, input Checkout, fingerprint []byte, attemptID payments.AttemptID) (bool, error) {
+func (s *Service) checkoutTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, input Checkout, fingerprint []byte, start started) (bool, error) {
 	earlier, replayed, err := request.Claim(ctx, tx, request.Identity{
 		Tenant: actor.Tenant.UUID, Region: input.Hold.Region, Key: input.RequestKey,
 		Scope: "checkout/" + actor.Key.UUID.String() + "/" + actor.Session.UUID.String(),
-	}, fingerprint, attemptID.UUID)
+	}, fingerprint, start.id.UUID)
 	if err != nil {
 		return false, err
 	}
@@ -135,7 +238,7 @@ func (s *Service) checkoutTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor
 	}
 	if replayed {
 		// Our own attempt, from a commit whose answer was lost, is still to be driven.
-		return earlier == attemptID.UUID && hold.State == inventory.HoldStateProcessing, nil
+		return earlier == start.id.UUID && hold.State == inventory.HoldStateProcessing, nil
 	}
 	now, err := inventory.Now(ctx, tx)
 	if err != nil {
@@ -165,13 +268,13 @@ func (s *Service) checkoutTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor
 		}
 		return false, s.confirmTx(ctx, tx, hold, now)
 	}
-	return true, s.startTx(ctx, tx, hold, input, attemptID, now)
+	return true, s.startTx(ctx, tx, hold, input, start, now)
 }
 
 // startTx moves a locked hold into its payment and stores the attempt with the job that drives it.
-func (s *Service) startTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, input Checkout, attemptID payments.AttemptID, now time.Time) error {
-	if input.MethodToken == "" {
-		return fault.Invalid("paymentMethod.token", "expected the provider's token of a payment method")
+func (s *Service) startTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, input Checkout, start started, now time.Time) error {
+	if input.MethodToken == "" && input.ReturnURL == "" {
+		return fault.Invalid("paymentMethod.token", "expected the provider's token of a payment method, or that its page is wanted")
 	}
 	seller, err := dbsqlc.New(tx).TenantPayments(ctx, hold.Tenant.UUID)
 	if err != nil {
@@ -180,15 +283,19 @@ func (s *Service) startTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, i
 	if _, err := s.gateway(seller.PaymentProvider); err != nil {
 		return err
 	}
-	if err := judgeInstrument(ctx, tx, hold, payments.InstrumentOf(seller.PaymentProvider, input.MethodToken), now); err != nil {
+	if start.instrument == "" && input.MethodToken != "" {
+		start.instrument = payments.InstrumentOf(seller.PaymentProvider, input.MethodToken)
+	}
+	if err := judgeInstrument(ctx, tx, hold, start.instrument, now); err != nil {
 		return err
 	}
-	if _, err := inventory.ProcessTx(ctx, tx, hold, now); err != nil {
+	if hold, err = inventory.ProcessTx(ctx, tx, hold, now); err != nil {
 		return err
 	}
 	attempt, err := payments.CreateTx(ctx, tx, hold.Tenant, payments.NewAttempt{
-		ID: attemptID, Hold: hold.ID.UUID, Provider: seller.PaymentProvider, Account: seller.PaymentAccount,
-		MethodToken: input.MethodToken, Amount: hold.Total,
+		ID: start.id, Hold: hold.ID.UUID, Provider: seller.PaymentProvider, Account: seller.PaymentAccount,
+		MethodToken: input.MethodToken, Instrument: start.instrument, Amount: hold.Total, Capture: captureOf(hold.Terms),
+		ReturnURL: input.ReturnURL, PayUntil: hold.Deadline,
 	}, now)
 	if err != nil {
 		return err
@@ -201,9 +308,17 @@ func (s *Service) startTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, i
 	})
 }
 
+func captureOf(terms inventory.HoldTerms) payments.CaptureMode {
+	if terms.Capture == inventory.CaptureManual {
+		return payments.CaptureManual
+	}
+	return payments.CaptureAutomatic
+}
+
 // judgeInstrument counts a guest's card's open payments in the transaction of the checkout.
 func judgeInstrument(ctx context.Context, tx pgx.Tx, hold inventory.Hold, instrument string, now time.Time) error {
-	if hold.Buyer.Kind != tenants.BuyerKindGuest {
+	// Which card will be used on a provider's page is not known yet.
+	if hold.Buyer.Kind != tenants.BuyerKindGuest || instrument == "" {
 		return nil
 	}
 	open, err := payments.OpenOfInstrument(ctx, tx, hold.Tenant, hold.ID.Region, instrument, now)

@@ -118,6 +118,23 @@ func TestACrashAtEveryStepIsMadeGood(t *testing.T) {
 	}
 }
 
+// R49 with the money reserved first: the process dies between the reservation, the judgement, the
+// capture and the booking. What was only reserved is never refunded, and never kept.
+func TestACrashAtEveryStepOfAReservationIsMadeGood(t *testing.T) {
+	t.Parallel()
+	for _, step := range []string{"checkout", "submit", "charge", "authorize", "judge", "capture", "apply"} {
+		for _, token := range []string{sandbox.TokenApprove, sandbox.TokenCaptureTimeout, sandbox.TokenCaptureFails} {
+			for _, meanwhile := range []string{"in time", "lapsed", "taken"} {
+				t.Run(strings.Join([]string{step, token, meanwhile}, ", "), func(t *testing.T) {
+					t.Parallel()
+					b := open(t, impatient, func(s *bookingstest.Setup) { s.Sales.AfterStep = bookingstest.Crash(step) }).terms(manual())
+					crashAndRecover(t, b, token, meanwhile)
+				})
+			}
+		}
+	}
+}
+
 func crashAndRecover(t *testing.T, b box, token, meanwhile string) {
 	t.Helper()
 	guest, other := b.Guest(), b.Guest()
@@ -134,7 +151,7 @@ func crashAndRecover(t *testing.T, b box, token, meanwhile string) {
 			taken = &now
 		}
 	}
-	b.Restart(bookings.Config{InlineWait: bookingstest.Patience})
+	b.Restart(bookings.Config{InlineWait: bookingstest.Patience, CallTimeout: bookingstest.HangingCallTimeout})
 	attempt := b.Attempt(hold)
 	for _, err := range inventorytest.Race(3, func(int) error { return b.Sales.DriveCharge(t.Context(), attempt) }) {
 		if err != nil {

@@ -72,3 +72,19 @@ func TestAKeptHoldEndsOnce(t *testing.T) {
 	expect(t, "lapsed", b.Sale(lapsed), "EXPIRED DECLINED/card_declined")
 	b.Audit()
 }
+
+// R63: what was never paid costs nothing to give back, and leaves no row of money behind.
+func TestAnUnpaidHoldEndsWithoutMoney(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	guest := b.Guest()
+	guest.Release(guest.Hold(b.hall.Seats(1), b.floor().Units(2)))
+	lapsed := guest.Hold(b.hall.Seats(1))
+	b.Lapse(lapsed)
+	b.Guest().Hold(b.hall.Seats(1))
+	b.Settle()
+	if attempts, refunds := b.Rows("payment_attempts"), b.Rows("refunds"); attempts != 0 || refunds != 0 {
+		t.Errorf("%d attempts and %d refunds of holds that nobody paid", attempts, refunds)
+	}
+	b.Audit()
+}

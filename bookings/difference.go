@@ -132,7 +132,7 @@ func (s *Service) judgeForeign(ctx context.Context, provider string, f *finding)
 	owner, err := dbsqlc.New(s.db.Pool()).AccountOwner(ctx, dbsqlc.AccountOwnerParams{Provider: provider, Account: f.charge.Account})
 	switch {
 	case db.IsNoRows(err):
-		differs.Tenant, differs.Region = tenants.TenantID{}, unroutedRegion
+		differs.Tenant, differs.Region = tenants.TenantID{}, payments.UnroutedRegion
 	case err != nil:
 		return db.Classify(fmt.Errorf("look for the tenant of account %s: %w", f.charge.Account, err))
 	default:

@@ -6,11 +6,18 @@
 //
 //	checkout  hold ACTIVE -> PROCESSING, attempt CREATED        one transaction
 //	submit    attempt CREATED -> SUBMITTED                      one transaction
-//	charge    the provider is called, no transaction is open
+//	charge    the provider is called, no transaction is open; what is no longer wanted is cancelled
+//	authorize reserved only: attempt AUTHORIZED                 one transaction
+//	judge     may the hold still be sold?                       one transaction, changes nothing
+//	capture   the provider is called: capture, or let go
 //	apply     success: hold -> CONFIRMED, booking, APPLIED      one transaction
 //	          success, units gone or too late: ORPHANED, refund requested
 //	          declined: attempt DECLINED, hold released or kept
 //	          unknown: attempt UNKNOWN, asked again later; nothing is released
+//
+// authorize, judge and capture are only for sales whose terms say MANUAL, or whose provider reserves.
+// A dispute is recorded beside all that and moves no seat; refunds that were not sent wait for it.
+// A provider's message that matches nothing is tried again; one that does not fit waits for a person.
 //
 // Every step may run twice and in any process: it repeats its precondition and changes nothing the
 // second time.

@@ -96,6 +96,10 @@ func keep() inventory.TermsChange {
 	return inventory.TermsChange{OnDecline: inventorytest.Of(inventory.OnDeclineKeep)}
 }
 
+func manual() inventory.TermsChange {
+	return inventory.TermsChange{Capture: inventorytest.Of(inventory.CaptureManual)}
+}
+
 func refundLate() inventory.TermsChange {
 	return inventory.TermsChange{LatePayment: inventorytest.Of(inventory.LatePaymentRefund)}
 }

@@ -235,7 +235,7 @@ func (s *Service) gauges(ctx context.Context) (gauges, error) {
 	}
 	// Events about nothing of ours belong to nobody, and wait for a person all the same.
 	review, err := queries.ReviewWaiting(ctx, dbsqlc.ReviewWaitingParams{
-		TenantIds: append(tenantIDs, uuid.Nil), Regions: append(regions, string(unroutedRegion)), MaxRows: maxMeasured,
+		TenantIds: append(tenantIDs, uuid.Nil), Regions: append(regions, string(payments.UnroutedRegion)), MaxRows: maxMeasured,
 	})
 	if err != nil {
 		return g, db.Classify(fmt.Errorf("measure the review queue: %w", err))

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast/holdfast/bookings/bookingstest"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/dbtest"
+	"github.com/holdfast/holdfast/tenants"
 )
 
 // metrics are the series of a new process, such as holdfast_payment_attempts_open{15m,UNKNOWN}; of a
@@ -78,6 +79,10 @@ func TestTheMetricsOfPaymentsMove(t *testing.T) {
 	nobodys := b.chargeMessage(attempt, "approved")
 	nobodys.about()["reference"], nobodys.about()["key"] = map[string]any{}, "made-by-hand"
 	if err := b.deliver(t, nobodys); err != nil {
+		t.Fatal(err)
+	}
+	want("what is tried again by itself", b.metrics(t), map[string]float64{mismatches: 1, unmatched: 0})
+	if _, err := b.DB.Pool().Exec(t.Context(), "UPDATE provider_events SET retry_at = NULL WHERE tenant_id = $1", tenants.TenantID{}.UUID); err != nil {
 		t.Fatal(err)
 	}
 	// At least half an hour: time passes.

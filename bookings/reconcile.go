@@ -3,21 +3,16 @@ package bookings
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"sync"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
-	"github.com/holdfast/holdfast/bookings/internal/dbsqlc"
 	"github.com/holdfast/holdfast/internal/db"
-	"github.com/holdfast/holdfast/internal/ids"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/payments"
-	"github.com/holdfast/holdfast/tenants"
 )
 
 // Limits of a reconciliation.
@@ -28,15 +23,14 @@ const (
 	// reconcileBudget is how long one run begins to ask about further payments; what is left is the
 	// next run's.
 	reconcileBudget = 10 * time.Second
-	// maxUnmatched bounds the events that one run tries to match.
-	maxUnmatched = 100
 )
 
 // Reconciled counts what a reconciliation looked at.
 type Reconciled struct {
 	Attempts int
 	Refunds  int
-	Events   int
+	// Events are provider events that had matched no payment and were tried again.
+	Events int
 }
 
 // Reconcile drives every attempt and refund whose next look is due, at most limit of each: what a
@@ -61,6 +55,10 @@ func (s *Service) Reconcile(ctx context.Context, limit int) (Reconciled, error) 
 	if err != nil {
 		return Reconciled{}, db.Classify(err)
 	}
+	events, err := payments.EventsToRetry(ctx, s.db.Pool(), places, now, limit)
+	if err != nil {
+		return Reconciled{}, db.Classify(err)
+	}
 	t := newTeam(reconcileBudget)
 	var done Reconciled
 	for _, attempt := range attempts {
@@ -75,10 +73,13 @@ func (s *Service) Reconcile(ctx context.Context, limit int) (Reconciled, error) 
 		}
 		done.Refunds++
 	}
-	failures := t.wait()
-	matched, err := s.matchEvents(ctx, places)
-	done.Events = matched
-	return done, errors.Join(failures, err)
+	for _, event := range events {
+		if !t.do(func() error { return s.retryEvent(ctx, event, places) }) {
+			break
+		}
+		done.Events++
+	}
+	return done, t.wait()
 }
 
 // providers are the names of the providers that this process can ask.
@@ -123,69 +124,6 @@ func (t *team) wait() error {
 	// Failures are kept one by one; the group has none.
 	_ = t.group.Wait()
 	return errors.Join(t.failures...)
-}
-
-// matchEvents asks the provider about payments whose events came before their attempt was there to
-// be found, such as after a restore, and marks those events as matched.
-func (s *Service) matchEvents(ctx context.Context, places []payments.Place) (int, error) {
-	params := dbsqlc.UnmatchedEventsDueParams{MaxRows: maxUnmatched}
-	params.TenantIds, params.Regions = columnsOf(places)
-	rows, err := dbsqlc.New(s.db.Pool()).UnmatchedEventsDue(ctx, params)
-	if err != nil {
-		return 0, db.Classify(fmt.Errorf("list unmatched events: %w", err))
-	}
-	var failures []error
-	matched := 0
-	for _, row := range rows {
-		at := payments.Located[payments.AttemptID]{
-			Tenant: tenants.TenantID{UUID: row.TenantID}, ID: payments.AttemptID{Region: ids.Region(row.Region), UUID: row.AttemptID},
-		}
-		gateway, reachable := s.gateways[row.Provider]
-		if !reachable {
-			continue
-		}
-		ok, err := s.matchEvent(ctx, gateway, at, row)
-		if err != nil {
-			failures = append(failures, err)
-		}
-		if ok {
-			matched++
-		}
-	}
-	return matched, errors.Join(failures...)
-}
-
-// matchEvent applies what the provider says now; the event itself is only the occasion to ask.
-func (s *Service) matchEvent(ctx context.Context, gateway payments.Gateway, at payments.Located[payments.AttemptID], row dbsqlc.UnmatchedEventsDueRow) (bool, error) {
-	attempt, err := payments.Get(ctx, s.db.Pool(), at.Tenant, at.ID)
-	if err != nil {
-		return false, db.Classify(err)
-	}
-	outcome, err := s.lookUp(ctx, gateway, attempt)
-	if err != nil || !outcome.State.Final() {
-		return false, nil //nolint:nilerr // no answer yet: the event stays, and the payment is asked about anyway
-	}
-	return db.Replayable(ctx, s.db, "bookings.MatchEvent", func(ctx context.Context, tx pgx.Tx) (bool, error) {
-		if _, err := s.applyTx(ctx, tx, at, outcome, DriverReconciler); errors.Is(err, errMismatch) {
-			return false, nil // It stays in the review queue.
-		} else if err != nil {
-			return false, err
-		}
-		n, err := dbsqlc.New(tx).EventMatch(ctx, dbsqlc.EventMatchParams{
-			TenantID: row.TenantID, Region: row.Region, Provider: row.Provider, EventID: row.EventID,
-		})
-		if err != nil {
-			return false, fmt.Errorf("match a provider event: %w", err)
-		}
-		if n == 0 {
-			return false, nil // Somebody else did.
-		}
-		now, err := inventory.Now(ctx, tx)
-		if err != nil {
-			return false, err
-		}
-		return true, repairTx(ctx, tx, RepairEventMatched, DriverReconciler, attempt, nil, now)
-	})
 }
 
 // lookUp asks a provider about an attempt, with no transaction open.

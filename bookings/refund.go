@@ -38,6 +38,12 @@ func refundWait(try int) time.Duration {
 
 // requestRefundTx stores a refund action, the event of it and the job that drives it.
 func (s *Service) requestRefundTx(ctx context.Context, tx pgx.Tx, attempt payments.Attempt, action, reason string, amount money.Amount, now, due time.Time) error {
+	if left := attempt.Left(); attempt.Lost.Minor > 0 && amount.Minor > left.Minor {
+		// A lost dispute has given the rest back already.
+		if amount = left; amount.Minor == 0 {
+			return nil
+		}
+	}
 	refund, err := payments.RequestRefundTx(ctx, tx, attempt, action, reason, amount, now, due)
 	if err != nil {
 		return err
@@ -67,7 +73,7 @@ func (s *Service) driveRefund(ctx context.Context, at payments.Located[payments.
 		return err
 	}
 	work, err := db.Replayable(ctx, s.db, "bookings.SubmitRefund", func(ctx context.Context, tx pgx.Tx) (submittedRefund, error) {
-		refund, err := payments.LockRefund(ctx, tx, at.Tenant, at.ID)
+		attempt, refund, err := lockRefund(ctx, tx, at)
 		if err != nil || !refund.State.Open() {
 			return submittedRefund{refund: refund}, err
 		}
@@ -75,13 +81,12 @@ func (s *Service) driveRefund(ctx context.Context, at payments.Located[payments.
 		if err != nil {
 			return submittedRefund{}, err
 		}
-		attempt, err := payments.Get(ctx, tx, at.Tenant, refund.Attempt)
-		if err != nil {
-			return submittedRefund{}, err
+		if refund.State == payments.RefundRequested && attempt.Contested() {
+			return submittedRefund{refund: refund, held: true}, s.holdBackTx(ctx, tx, attempt, refund, now)
 		}
 		return submittedRefund{refund: refund, attempt: attempt, at: now}, payments.SubmitRefundTx(ctx, tx, refund, now)
 	})
-	if err != nil || !work.refund.State.Open() {
+	if err != nil || work.held || !work.refund.State.Open() {
 		return err
 	}
 	s.config.AfterStep("submit refund")
@@ -96,7 +101,8 @@ func (s *Service) driveRefund(ctx context.Context, at payments.Located[payments.
 	})
 	if errors.Is(err, errMismatch) {
 		s.config.Logger.ErrorContext(ctx, "a provider's answer does not fit its refund; a person has to look", "refund", at.ID.String())
-		return nil // It stays open, and is asked for again under its key.
+		// It stays open, and is asked for again under its key.
+		return s.keepRefundAnswer(ctx, work, outcome)
 	}
 	return err
 }
@@ -122,6 +128,8 @@ type submittedRefund struct {
 	attempt payments.Attempt
 	// at is when it was submitted, by the database's clock.
 	at time.Time
+	// held says that it was not submitted, because its payment is disputed.
+	held bool
 }
 
 // askRefund calls the provider with no transaction open. A rejection is final for the first call
@@ -162,16 +170,7 @@ func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Loc
 	if !outcome.State.Final() {
 		return payments.EventAlreadyKnown, nil
 	}
-	// The attempt is locked before its refund, as wherever both are.
-	known, err := payments.GetRefund(ctx, tx, at.Tenant, at.ID)
-	if err != nil {
-		return "", err
-	}
-	attempt, err := payments.Lock(ctx, tx, at.Tenant, known.Attempt)
-	if err != nil {
-		return "", err
-	}
-	refund, err := payments.LockRefund(ctx, tx, at.Tenant, at.ID)
+	attempt, refund, err := lockRefund(ctx, tx, at)
 	if err != nil {
 		return "", err
 	}
@@ -185,8 +184,37 @@ func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Loc
 	if err != nil {
 		return "", err
 	}
+	return payments.EventApplied, s.endRefundTx(ctx, tx, attempt, refund, outcome, by, now)
+}
+
+// lockRefund locks an attempt and then its refund, as wherever both are.
+func lockRefund(ctx context.Context, tx pgx.Tx, at payments.Located[payments.RefundID]) (payments.Attempt, payments.Refund, error) {
+	known, err := payments.GetRefund(ctx, tx, at.Tenant, at.ID)
+	if err != nil {
+		return payments.Attempt{}, payments.Refund{}, err
+	}
+	attempt, err := payments.Lock(ctx, tx, at.Tenant, known.Attempt)
+	if err != nil {
+		return payments.Attempt{}, payments.Refund{}, err
+	}
+	refund, err := payments.LockRefund(ctx, tx, at.Tenant, at.ID)
+	return attempt, refund, err
+}
+
+// holdBackTx keeps money that a dispute may take, or has taken, from being given back on top. While
+// the dispute is open the refund waits; when it is lost the refund ends, and what is left is
+// requested anew.
+func (s *Service) holdBackTx(ctx context.Context, tx pgx.Tx, attempt payments.Attempt, refund payments.Refund, now time.Time) error {
+	if attempt.Disputed.Minor > 0 {
+		return payments.PostponeRefundTx(ctx, tx, refund, now)
+	}
+	return s.endRefundTx(ctx, tx, attempt, refund, payments.RefundOutcome{State: payments.RefundStateFailed, FailureCode: "disputed"}, DriverWebhook, now)
+}
+
+// endRefundTx records the end of a locked open refund, and what follows from a failure.
+func (s *Service) endRefundTx(ctx context.Context, tx pgx.Tx, attempt payments.Attempt, refund payments.Refund, outcome payments.RefundOutcome, by Driver, now time.Time) error {
 	if err := payments.SettleRefundTx(ctx, tx, refund, outcome, now); err != nil {
-		return "", err
+		return err
 	}
 	event := "refund.succeeded"
 	if outcome.State == payments.RefundStateFailed {
@@ -194,21 +222,23 @@ func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Loc
 	}
 	channel, err := channelOf(ctx, tx, attempt)
 	if err != nil {
-		return "", err
+		return err
 	}
 	if err := s.emitTx(ctx, tx, refund.Tenant, refund.ID.Region, channel, "refund", refund.ID.UUID, refund.Version+1, event, now); err != nil {
-		return "", err
+		return err
 	}
 	if outcome.State == payments.RefundStateFailed {
 		action, try := nextAction(refund.Action)
 		if try > maxRefundTries {
-			s.config.Logger.ErrorContext(ctx, "a refund failed for good; a person has to look", "refund", at.ID.String())
-			return payments.EventApplied, payments.ExhaustRefundTx(ctx, tx, refund, now)
+			s.config.Logger.ErrorContext(ctx, "a refund failed for good; a person has to look", "refund", refund.ID.String())
+			return payments.ExhaustRefundTx(ctx, tx, refund, now)
 		}
 		due := now.Add(refundWait(try))
-		return payments.EventApplied, s.requestRefundTx(ctx, tx, attempt, action, refund.Reason, refund.Amount, now, due)
+		// What failed is no longer counted.
+		attempt.Refunded.Minor -= refund.Amount.Minor
+		return s.requestRefundTx(ctx, tx, attempt, action, refund.Reason, refund.Amount, now, due)
 	}
-	return payments.EventApplied, mendedRefundTx(ctx, tx, by, attempt, refund, now)
+	return mendedRefundTx(ctx, tx, by, attempt, refund, now)
 }
 
 // channelOf is the channel of the sale that an attempt paid for. A hold keeps it from its beginning.

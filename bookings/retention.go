@@ -152,7 +152,7 @@ func (s *Service) retentionPlaces(ctx context.Context, table Retained) ([]paymen
 	if err != nil {
 		return nil, fmt.Errorf("list where rows can be: %w", err)
 	}
-	nobodys := []ids.Region{unroutedRegion}
+	nobodys := []ids.Region{payments.UnroutedRegion}
 	places := make([]payments.Place, 0, len(rows)+1)
 	for _, row := range rows {
 		region := ids.Region(row.Region)

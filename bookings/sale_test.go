@@ -185,6 +185,13 @@ func TestAHoldWithoutAPriceIsBookedWithoutAPayment(t *testing.T) {
 	b.Audit()
 }
 
+const badReturn = "invalid: paymentMethod.hosted.returnUrl: expected an https URL of at most 2000 visible ASCII characters, without a user"
+
+// hosted asks for the provider's page in place of a token.
+func hosted(returnURL string) func(*bookings.Checkout) {
+	return func(c *bookings.Checkout) { c.MethodToken, c.ReturnURL = "", returnURL }
+}
+
 func TestWhatCheckoutRefuses(t *testing.T) {
 	t.Parallel()
 	b := open(t)
@@ -197,7 +204,15 @@ func TestWhatCheckoutRefuses(t *testing.T) {
 	}{
 		{"no request key", func(c *bookings.Checkout) { c.RequestKey = "" }, "invalid: requestKey: expected 1 to 255 characters"},
 		{"a key too long", func(c *bookings.Checkout) { c.RequestKey = strings.Repeat("k", 256) }, "invalid: requestKey: expected 1 to 255 characters"},
-		{"no token", func(c *bookings.Checkout) { c.MethodToken = "" }, "invalid: paymentMethod.token: expected the provider's token of a payment method"},
+		{"no token", func(c *bookings.Checkout) { c.MethodToken = "" }, "invalid: paymentMethod.token: expected the provider's token of a payment method, or that its page is wanted"},
+		{"a token and a page", func(c *bookings.Checkout) { c.ReturnURL = "https://shop.example/" }, "invalid: paymentMethod.hosted: expected a token or a page of the provider, not both"},
+		{"a page that returns to http", hosted("http://shop.example/"), badReturn},
+		{"a page that returns to this machine", hosted("http://127.0.0.1:8080/"), badReturn},
+		{"a page that returns to a script", hosted("javascript:alert(1)"), badReturn},
+		{"a page that returns nowhere", hosted("/thanks"), badReturn},
+		{"a page that returns with a user", hosted("https://bank.example@shop.example/"), badReturn},
+		{"a page that returns to two lines", hosted("https://shop.example/\r\nSet-Cookie:a=b"), badReturn},
+		{"a page that returns too far", hosted("https://shop.example/" + strings.Repeat("a", 2000)), badReturn},
 		{"a token with a line break", func(c *bookings.Checkout) { c.MethodToken = "tok\n" }, "invalid: paymentMethod.token: expected at most 200 visible ASCII characters"},
 		{"a negative price", func(c *bookings.Checkout) { c.ExpectedTotal.Minor = -1 }, "invalid: expectedTotal.amountMinor: expected 0 to 1000000000000, got -1"},
 		{"another price", func(c *bookings.Checkout) { c.ExpectedTotal.Minor++ }, "PRICE_CHANGED"},

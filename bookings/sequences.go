@@ -125,8 +125,8 @@ func Sequences() []Sequence {
 		},
 		{
 			Name:     "a message before its payment",
-			Events:   "a message names a payment that is not there yet, such as after a restore; it is kept, and matched when the payment is there",
-			Queries:  []string{"UnmatchedEventsDue", queryUnresolved},
+			Events:   "a message names a payment that is not there yet, such as after a restore; it is kept, tried again for a week, and matched when the payment is there",
+			Queries:  []string{"ProviderEventsToRetry", queryUnresolved},
 			Metrics:  []string{metricReview},
 			Remedies: []Remedy{RemedyConfirm, RemedyRefund}, Counted: []RepairKind{RepairEventMatched},
 			Tests: []string{"TestAnEventThatCameTooEarlyIsMatched"},

@@ -69,6 +69,9 @@ type Config struct {
 	// MaxInline bounds the payments that this process drives at once; beyond it the job does it.
 	// Default 256.
 	MaxInline int
+	// LoopbackReturn lets buyers of a provider's page be sent back to http on this machine, as a
+	// developer's shop is. Default: https only.
+	LoopbackReturn bool
 	// Logger receives what a person may need to know. Default: nowhere.
 	Logger *slog.Logger
 	// AfterStep is called after each step of the saga, outside its transaction. Failure tests use
@@ -260,7 +263,22 @@ func (s *Service) AttemptsOfHold(ctx context.Context, actor tenants.Actor, id in
 		return nil, fault.NotFound("hold")
 	}
 	attempts, err := payments.OfHold(ctx, s.db.Pool(), actor.Tenant, id.Region, id.UUID)
+	if !inventory.MayPay(actor, hold) {
+		// Whoever has the address of a page can pay, or decline, on it.
+		for i := range attempts {
+			attempts[i].RedirectURL = ""
+		}
+	}
 	return attempts, db.Classify(err)
+}
+
+// DisputesOfAttempts lists the disputes of attempts that the actor was given by AttemptsOfHold.
+func (s *Service) DisputesOfAttempts(ctx context.Context, actor tenants.Actor, attempts []payments.AttemptID) (map[payments.AttemptID][]payments.Dispute, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionHoldRead, actor.Tenant); err != nil {
+		return nil, err
+	}
+	disputes, err := payments.DisputesOf(ctx, s.db.Pool(), actor.Tenant, attempts)
+	return disputes, db.Classify(err)
 }
 
 // RefundsOfAttempts lists the refunds of attempts that the actor was given by AttemptsOfHold.

@@ -125,15 +125,15 @@ func timelineTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, id inve
 		return Timeline{}, err
 	}
 	timeline := Timeline{Hold: id, Steps: stepsOfHold(hold)}
-	var reviewable []string
+	var failed []string
 	for _, attempt := range attempts {
 		timeline.Steps = append(timeline.Steps, stepsOfAttempt(attempt)...)
 		for _, refund := range refunds[attempt.ID] {
 			timeline.Steps = append(timeline.Steps, stepsOfRefund(refund)...)
-			reviewable = append(reviewable, refund.ID.UUID.String())
+			failed = append(failed, refund.ID.UUID.String())
 		}
 	}
-	events, named, err := stepsOfEvents(ctx, tx, tenant, attempts)
+	events, err := stepsOfEvents(ctx, tx, tenant, attempts)
 	if err != nil {
 		return Timeline{}, err
 	}
@@ -145,7 +145,7 @@ func timelineTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, id inve
 	if err != nil {
 		return Timeline{}, err
 	}
-	reviewed, err := stepsOfReviews(ctx, tx, tenant, id, append(reviewable, named...))
+	reviewed, err := stepsOfReviews(ctx, tx, tenant, id, failed)
 	if err != nil {
 		return Timeline{}, err
 	}
@@ -215,9 +215,9 @@ func stepsOfRefund(refund payments.Refund) []Step {
 	return append(steps, step(refund.RequestedAt, StepRefundOpen, fmt.Sprintf("%s, %s", refund.State, asked)))
 }
 
-func stepsOfEvents(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, attempts []payments.Attempt) ([]Step, []string, error) {
+func stepsOfEvents(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, attempts []payments.Attempt) ([]Step, error) {
 	if len(attempts) == 0 {
-		return nil, nil, nil
+		return nil, nil
 	}
 	params := dbsqlc.EventsOfAttemptsParams{TenantID: tenant.UUID, Region: string(attempts[0].ID.Region), MaxRows: maxSteps}
 	for _, attempt := range attempts {
@@ -225,18 +225,23 @@ func stepsOfEvents(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, atte
 	}
 	rows, err := dbsqlc.New(tx).EventsOfAttempts(ctx, params)
 	if err != nil {
-		return nil, nil, fmt.Errorf("list the events of payments: %w", err)
+		return nil, fmt.Errorf("list the events of payments: %w", err)
 	}
-	steps, named := make([]Step, len(rows)), make([]string, len(rows))
-	for i, row := range rows {
+	steps := make([]Step, 0, len(rows))
+	for _, row := range rows {
 		about := payments.AttemptID{Region: attempts[0].ID.Region, UUID: row.AttemptID}
-		steps[i] = Step{At: row.ReceivedAt, Kind: StepProviderEvent, Attempt: &about, Detail: fmt.Sprintf("%s %s: %s", row.Type, row.EventID, row.Result)}
+		step := Step{At: row.ReceivedAt, Kind: StepProviderEvent, Attempt: &about, Detail: fmt.Sprintf("%s %s: %s", row.Type, row.EventID, row.Result)}
 		if row.Currency != "" {
-			steps[i].Amount = &money.Amount{Minor: row.AmountMinor, Currency: money.Currency(row.Currency)}
+			step.Amount = &money.Amount{Minor: row.AmountMinor, Currency: money.Currency(row.Currency)}
 		}
-		named[i] = row.Provider + " " + row.EventID
+		steps = append(steps, step)
+		if row.ReviewedAt != nil && row.ReviewedBy != nil {
+			steps = append(steps, Step{
+				At: *row.ReviewedAt, Kind: StepReviewed, Attempt: &about, Detail: row.ReviewNote, By: tenants.KeyID{UUID: *row.ReviewedBy}.String(),
+			})
+		}
 	}
-	return steps, named, nil
+	return steps, nil
 }
 
 func stepsOfBooking(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, hold inventory.HoldID) ([]Step, *BookingID, error) {
@@ -274,10 +279,10 @@ func stepsOfRepairs(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, hol
 	return steps, nil
 }
 
-// stepsOfReviews tells what people have decided about the events and refunds of a sale.
+// stepsOfReviews tells what people have decided about the refunds of a sale.
 func stepsOfReviews(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, hold inventory.HoldID, subjects []string) ([]Step, error) {
 	rows, err := dbsqlc.New(tx).ReviewsOfHold(ctx, dbsqlc.ReviewsOfHoldParams{
-		TenantID: tenant.UUID, Region: string(hold.Region), SubjectKinds: []string{ReviewRefundFailed.subject(), ReviewEventMismatch.subject()}, SubjectIds: subjects,
+		TenantID: tenant.UUID, Region: string(hold.Region), SubjectKinds: []string{ReviewRefundFailed.subject()}, SubjectIds: subjects,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("list decisions about a sale: %w", err)

@@ -1,9 +1,11 @@
 package bookings_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/holdfast/holdfast/bookings/bookingstest"
+	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/payments/sandbox"
 )
 
@@ -15,6 +17,10 @@ func TestEveryOutcomeOfAProvider(t *testing.T) {
 		booked   = "CONFIRMED SUCCEEDED/APPLIED BOOKED"
 		declined = "RELEASED DECLINED/card_declined"
 	)
+	// With the money reserved first, these end otherwise.
+	manually := map[string]string{
+		sandbox.TokenCaptureFails: "RELEASED DECLINED/capture_failed",
+	}
 	for token, want := range map[string]string{
 		sandbox.TokenApprove:                      booked,
 		sandbox.TokenDecline:                      declined,
@@ -37,15 +43,33 @@ func TestEveryOutcomeOfAProvider(t *testing.T) {
 		sandbox.TokenWebhookNever:                 booked,
 		sandbox.TokenWrongAmount:                  "RELEASED SUCCEEDED/ORPHANED refund 5001 SUCCEEDED",
 		sandbox.TokenRefundTimeout:                booked,
+		"tok_late_approve_after_1s":               booked,
+		sandbox.TokenCaptureFails:                 booked,
+		sandbox.TokenCaptureTimeout:               booked,
+		sandbox.TokenCaptureError:                 booked,
+		"tok_reservation_expires_after_600s":      booked,
+		sandbox.TokenDisputeWon:                   booked,
+		sandbox.TokenDisputeLost:                  booked,
 		"tok_no_such_thing":                       "RELEASED DECLINED/rejected",
+		"tok_approve@acct_of_another:alice":       "RELEASED DECLINED/rejected",
 		sandbox.TokenApprove + ":a-card-of-alice": booked,
 	} {
-		for kind, change := range map[string]func(*bookingstest.Setup){
-			"without webhooks": func(*bookingstest.Setup) {}, "with webhooks": webhooks,
+		for kind, mode := range map[string]struct {
+			change  func(*bookingstest.Setup)
+			capture inventory.Capture
+		}{
+			"without webhooks":        {func(*bookingstest.Setup) {}, inventory.CaptureAutomatic},
+			"with webhooks":           {webhooks, inventory.CaptureAutomatic},
+			"reserved, no webhooks":   {func(*bookingstest.Setup) {}, inventory.CaptureManual},
+			"reserved, with webhooks": {webhooks, inventory.CaptureManual},
 		} {
 			t.Run(token+" "+kind, func(t *testing.T) {
 				t.Parallel()
-				b := open(t, impatient, change)
+				want := want
+				if other, ok := manually[token]; ok && mode.capture == inventory.CaptureManual {
+					want = other
+				}
+				b := open(t, impatient, mode.change).terms(inventory.TermsChange{Capture: &mode.capture})
 				guest := b.Guest()
 				free := b.counts()
 				hold := guest.Hold(b.hall.Seats(1))
@@ -62,6 +86,35 @@ func TestEveryOutcomeOfAProvider(t *testing.T) {
 				}
 				if got := b.counts(); got != free {
 					t.Errorf("counters %+v, were %+v", got, free)
+				}
+				b.Audit()
+			})
+		}
+	}
+}
+
+// The provider says yes and then no, or no and then yes. Its messages come in any order; the money is
+// taken for a booking, or given back.
+func TestAProviderThatContradictsItself(t *testing.T) {
+	t.Parallel()
+	const booked, refunded = "CONFIRMED SUCCEEDED/APPLIED BOOKED", "RELEASED SUCCEEDED/ORPHANED refund 5000 SUCCEEDED"
+	for token, ends := range map[string][]string{
+		sandbox.TokenApproveThenDecline: {booked, refunded}, sandbox.TokenDeclineThenApprove: {refunded},
+	} {
+		for _, capture := range []inventory.Capture{inventory.CaptureAutomatic, inventory.CaptureManual} {
+			t.Run(token+" "+string(capture), func(t *testing.T) {
+				t.Parallel()
+				b := open(t, webhooks).terms(inventory.TermsChange{Capture: &capture})
+				guest := b.Guest()
+				hold := guest.Hold(b.hall.Seats(1))
+				b.Pay(guest, hold, token)
+				b.Eventually("both messages have arrived and the refund is paid", func() bool {
+					b.Reconcile()
+					return b.Rows("provider_events") >= 2 && slices.Contains(ends, b.Sale(hold))
+				})
+				b.Settle()
+				if end := b.Sale(hold); !slices.Contains(ends, end) {
+					t.Errorf("ended as %s", end)
 				}
 				b.Audit()
 			})

@@ -177,7 +177,13 @@ func (s *Service) ResolveReview(ctx context.Context, actor tenants.Actor, item R
 	if n := utf8.RuneCountInString(note); n < 1 || n > maxDecisionLength || !utf8.ValidString(note) || strings.ContainsFunc(note, func(r rune) bool { return unicode.IsControl(r) && r != '\n' }) {
 		return Review{}, fault.Invalid("note", "expected what was done about it, in 1 to %d characters", maxDecisionLength)
 	}
+	if !utf8.ValidString(item.ID) || strings.ContainsRune(item.ID, 0) {
+		return Review{}, fault.NotFound("item of the review queue")
+	}
 	return db.Replayable(ctx, s.db, "bookings.ResolveReview", func(ctx context.Context, tx pgx.Tx) (Review, error) {
+		if item.Subject == ReviewEventMismatch.subject() {
+			return resolveEventTx(ctx, tx, actor, item, note)
+		}
 		queries := dbsqlc.New(tx)
 		items, err := queries.ReviewableCount(ctx, dbsqlc.ReviewableCountParams{
 			SubjectKind: item.Subject, TenantID: actor.Tenant.UUID, Region: string(item.Region), SubjectID: item.ID,
@@ -206,4 +212,31 @@ func (s *Service) ResolveReview(ctx context.Context, actor tenants.Actor, item R
 		}
 		return Review{Item: item, ResolvedBy: row.ResolvedBy, Note: row.Note, ResolvedAt: row.ResolvedAt}, nil
 	})
+}
+
+// resolveEventTx is ResolveReview for an event, whose decision stands on itself, as with ResolveEvent.
+func resolveEventTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, item ReviewItem, note string) (Review, error) {
+	provider, id, _ := strings.Cut(item.ID, " ")
+	key := payments.EventKey{Tenant: actor.Tenant.UUID, Region: item.Region, Provider: provider, Event: id}
+	event, err := payments.LockEvent(ctx, tx, key)
+	if err != nil {
+		return Review{}, err
+	}
+	if event.ReviewedAt == nil {
+		now, err := inventory.Now(ctx, tx)
+		if err != nil {
+			return Review{}, err
+		}
+		done, err := payments.ReviewEventTx(ctx, tx, key, actor.Key.UUID, note, now)
+		if err != nil {
+			return Review{}, err
+		}
+		if !done {
+			return Review{}, fault.NotFound("item of the review queue")
+		}
+		if event, err = payments.LockEvent(ctx, tx, key); err != nil {
+			return Review{}, err
+		}
+	}
+	return Review{Item: item, ResolvedBy: tenants.KeyID{UUID: *event.ReviewedBy}.String(), Note: event.ReviewNote, ResolvedAt: *event.ReviewedAt}, nil
 }

@@ -66,6 +66,8 @@ func TestTheReviewQueue(t *testing.T) {
 		}
 	}
 	b.Exec("UPDATE payment_attempts SET created_at = created_at - interval '1 hour' WHERE tenant_id = $1")
+	expect(t, "what is tried again by itself", b.unresolved(t), "PAYMENT_OPEN, EVENT_MISMATCH")
+	b.Exec("UPDATE provider_events SET retry_at = NULL WHERE tenant_id = $1")
 	expect(t, "three things", b.unresolved(t), "PAYMENT_OPEN, EVENT_MISMATCH, EVENT_UNMATCHED")
 
 	queue := b.waiting(t)

@@ -45,6 +45,7 @@ type Event struct {
 type (
 	bookingKind struct{}
 	refundKind  struct{}
+	disputeKind struct{}
 )
 
 // Prefix of a booking's public id.
@@ -53,6 +54,9 @@ func (bookingKind) Prefix() string { return "book" }
 // Prefix of a refund's public id.
 func (refundKind) Prefix() string { return "refund" }
 
+// Prefix of a dispute's public id.
+func (disputeKind) Prefix() string { return "dispute" }
+
 // Subject is the public id of what the event is about.
 func (e Event) Subject() string {
 	switch e.Kind {
@@ -60,6 +64,8 @@ func (e Event) Subject() string {
 		return ids.ID[bookingKind]{Region: e.ID.Region, UUID: e.Entity}.String()
 	case KindRefund:
 		return ids.ID[refundKind]{Region: e.ID.Region, UUID: e.Entity}.String()
+	case KindDispute:
+		return ids.ID[disputeKind]{Region: e.ID.Region, UUID: e.Entity}.String()
 	case KindEndpoint:
 		return EndpointID{UUID: e.Entity}.String()
 	}

@@ -13,6 +13,9 @@ const (
 	TypeRefundRequested  Type = "refund.requested"
 	TypeRefundSucceeded  Type = "refund.succeeded"
 	TypeRefundFailed     Type = "refund.failed"
+	TypeDisputeOpened    Type = "dispute.opened"
+	TypeDisputeWon       Type = "dispute.won"
+	TypeDisputeLost      Type = "dispute.lost"
 	// TypeEndpointPing goes to one endpoint only, whatever it subscribes to.
 	TypeEndpointPing Type = "endpoint.ping"
 )
@@ -24,6 +27,7 @@ type Kind string
 const (
 	KindBooking  Kind = "booking"
 	KindRefund   Kind = "refund"
+	KindDispute  Kind = "dispute"
 	KindEndpoint Kind = "endpoint"
 )
 
@@ -43,6 +47,9 @@ func Meanings() []Meaning {
 		{TypeRefundRequested, KindRefund, "Money is to be given back."},
 		{TypeRefundSucceeded, KindRefund, "The payment provider gave the money back."},
 		{TypeRefundFailed, KindRefund, "The payment provider refused to give the money back; it is asked again, or a person is."},
+		{TypeDisputeOpened, KindDispute, "The buyer disputes a payment with the bank; the booking stands."},
+		{TypeDisputeWon, KindDispute, "A dispute ended for the seller: the money stays."},
+		{TypeDisputeLost, KindDispute, "A dispute ended for the buyer: the bank took the money back, and the booking stands."},
 		{TypeEndpointPing, KindEndpoint, "Somebody tests the endpoint. Nothing happened."},
 	}
 }

@@ -87,7 +87,13 @@ func (r *mutationResolver) Checkout(ctx context.Context, input generated.Checkou
 		ExpectedTotal: readMoney(&d, "input.expectedTotal", input.ExpectedTotal), PartnerReference: textOf(input.PartnerReference),
 	}
 	if input.PaymentMethod != nil {
-		request.MethodToken = input.PaymentMethod.Token
+		request.MethodToken = textOf(input.PaymentMethod.Token)
+		if hosted := input.PaymentMethod.Hosted; hosted != nil {
+			request.ReturnURL = hosted.ReturnURL
+			if request.ReturnURL == "" && d.err == nil {
+				d.err = fault.Invalid("input.paymentMethod.hosted.returnUrl", "expected an https URL")
+			}
+		}
 	}
 	if input.Contact != nil {
 		request.Contact = bookings.Contact{Name: textOf(input.Contact.Name), Email: textOf(input.Contact.Email)}
@@ -157,4 +163,10 @@ func (r *holdResolver) Booking(ctx context.Context, obj *generated.Hold) (*gener
 func (r *paymentResolver) Refunds(ctx context.Context, obj *generated.Payment) ([]generated.Refund, error) {
 	refunds, err := loadList(ctx, loadersOf(ctx).refunds, obj.Source)
 	return each(refunds, refundView), err
+}
+
+// Disputes is the resolver for the disputes field.
+func (r *paymentResolver) Disputes(ctx context.Context, obj *generated.Payment) ([]generated.Dispute, error) {
+	disputes, err := loadList(ctx, loadersOf(ctx).disputes, obj.Source)
+	return each(disputes, disputeView), err
 }

@@ -48,7 +48,7 @@ func checkoutRefusedView(r *inventory.Refusal) generated.CheckoutRefused {
 func paymentView(a payments.Attempt) generated.Payment {
 	view := generated.Payment{
 		ID: a.ID.String(), State: generated.PaymentState(a.State), Amount: moneyView(a.Amount), Captured: moneyView(a.Captured),
-		Refunded: moneyView(a.Refunded), DeclineCode: orNull(a.DeclineCode), CreatedAt: a.CreatedAt,
+		Refunded: moneyView(a.Refunded), DeclineCode: orNull(a.DeclineCode), RedirectURL: orNull(a.RedirectURL), CreatedAt: a.CreatedAt,
 		SubmittedAt: a.SubmittedAt, SettledAt: a.SettledAt, Source: a.ID,
 	}
 	if a.Disposition != "" {
@@ -62,6 +62,12 @@ func refundView(r payments.Refund) generated.Refund {
 	return generated.Refund{
 		ID: r.ID.String(), Amount: moneyView(r.Amount), State: generated.RefundState(r.State), Reason: r.Reason,
 		FailureCode: orNull(r.FailureCode), RequestedAt: r.RequestedAt, SettledAt: r.SettledAt,
+	}
+}
+
+func disputeView(d payments.Dispute) generated.Dispute {
+	return generated.Dispute{
+		ID: d.ID.String(), Amount: moneyView(d.Amount), State: generated.DisputeState(d.State), OpenedAt: d.OpenedAt, ClosedAt: d.ClosedAt,
 	}
 }
 

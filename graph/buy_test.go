@@ -209,7 +209,7 @@ func TestExtendAndRelease(t *testing.T) {
 	h.hold(other, vars{"seats": vars{"show": h.show, "seats": h.seats[:1]}})
 }
 
-const checkoutFields = `__typename ... on Checkout { hold { state booking { id } } payment { state declineCode amount { amountMinor } refunds { id } }
+const checkoutFields = `__typename ... on Checkout { hold { state booking { id } } payment { state declineCode redirectUrl amount { amountMinor } refunds { id } }
 	booking { id reference state partnerReference total { formatted } contact { name email } lines { state unit { seat { label } } } } }
 	... on CheckoutRefused { code message }`
 
@@ -223,6 +223,7 @@ type sold struct {
 	Payment *struct {
 		State       string
 		DeclineCode *string
+		RedirectURL *string
 		Amount      struct{ AmountMinor int64 }
 		Refunds     []created
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"github.com/holdfast/holdfast/graph/generated"
+	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/policies"
 	"github.com/holdfast/holdfast/tenants"
@@ -92,14 +93,39 @@ func NewHandler(config Config) (http.Handler, error) {
 }
 
 // freshLoaders gives each mutation of an operation loaders of its own: what an earlier one read may
-// have been changed by it.
+// have been changed by it. Only an operation that does nothing but browse may be answered with stale
+// reads: what answers a mutation shows what it has done, and a buyer's hold what it holds.
 func freshLoaders(resolver *Resolver, config Config) graphql.RootFieldMiddleware {
 	return func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
-		if graphql.GetOperationContext(ctx).Operation.Operation == ast.Mutation {
+		operation := graphql.GetOperationContext(ctx).Operation
+		if !onlyBrowses(operation) {
+			ctx = db.Fresh(ctx)
+		}
+		if operation.Operation == ast.Mutation {
 			ctx = withLoaders(ctx, newLoaders(resolver, actorOf(ctx), config.BatchWait))
 		}
 		return next(ctx)
 	}
+}
+
+// onlyBrowses is whether every root field is one whose answer may be a few seconds old. Fields within
+// fragments are not looked for.
+func onlyBrowses(operation *ast.OperationDefinition) bool {
+	if operation.Operation != ast.Query {
+		return false
+	}
+	for _, selection := range operation.SelectionSet {
+		field, ok := selection.(*ast.Field)
+		if !ok {
+			return false
+		}
+		switch field.Name {
+		case "shows", "show", "hotels", "hotel", "audit", "__typename":
+		default:
+			return false
+		}
+	}
+	return true
 }
 
 // ServeHTTP tells who calls before anything of the request is read.

@@ -30,6 +30,7 @@ type loaders struct {
 	// refunded is what was given back for the booking of a hold.
 	refunded   *dataloadgen.Loader[inventory.HoldID, money.Amount]
 	conditions *dataloadgen.Loader[inventory.Site, inventory.Offer]
+	disputes   *dataloadgen.Loader[payments.AttemptID, []payments.Dispute]
 }
 
 // pricedShow is a show with what its price levels need of it.
@@ -72,6 +73,9 @@ func newLoaders(r *Resolver, actor tenants.Actor, wait time.Duration) *loaders {
 		}),
 		conditions: loader(wait, func(ctx context.Context, keys []inventory.Site) (map[inventory.Site]inventory.Offer, error) {
 			return r.inventory.Offers(ctx, actor, keys)
+		}),
+		disputes: loader(wait, func(ctx context.Context, keys []payments.AttemptID) (map[payments.AttemptID][]payments.Dispute, error) {
+			return r.bookings.DisputesOfAttempts(ctx, actor, keys)
 		}),
 	}
 }

@@ -99,6 +99,7 @@ type Bookings interface {
 	FailedRefunds(ctx context.Context, actor tenants.Actor, region ids.Region, after *payments.RefundCursor, limit int) ([]bookings.FailedRefund, bool, error)
 	RefundedOfHolds(ctx context.Context, actor tenants.Actor, holds []inventory.HoldID) (map[inventory.HoldID]money.Amount, error)
 	RefundsOfAttempts(ctx context.Context, actor tenants.Actor, attempts []payments.AttemptID) (map[payments.AttemptID][]payments.Refund, error)
+	DisputesOfAttempts(ctx context.Context, actor tenants.Actor, attempts []payments.AttemptID) (map[payments.AttemptID][]payments.Dispute, error)
 	Audit(ctx context.Context, tenant *tenants.TenantID) (bookings.AuditReport, error)
 
 	Unresolved(ctx context.Context, actor tenants.Actor, region ids.Region, after *bookings.UnresolvedCursor, limit int) ([]bookings.Unresolved, bool, error)

@@ -92,6 +92,7 @@ func TestEnumsAreTheDomainsConstants(t *testing.T) {
 		{"OnDecline", "inventory", "OnDecline"},
 		{"OrphanSeats", "inventory", "OrphanSeats"},
 		{"CancellationFeeKind", "inventory", "FeeKind"},
+		{"Capture", "inventory", "Capture"},
 		{"AreaShape", "inventory/charts", "AreaShape"},
 		{"ChannelKind", "tenants", "ChannelType"},
 		{"KeyType", "tenants", "KeyType"},
@@ -104,6 +105,7 @@ func TestEnumsAreTheDomainsConstants(t *testing.T) {
 		{"WebhookEndpointState", "events", "EndpointState"},
 		{"WebhookDisabledReason", "events", "DisabledReason"},
 		{"WebhookDeliveryState", "events", "DeliveryState"},
+		{"DisputeState", "payments", "DisputeState"},
 	} {
 		want := constantsOf(t, filepath.Join("..", enum.folder), enum.golang)
 		var got []string

@@ -31,7 +31,7 @@ func (r *mutationResolver) SetTerms(ctx context.Context, input generated.SetTerm
 		LatePayment: (*inventory.LatePayment)(input.LatePayment), OnDecline: (*inventory.OnDecline)(input.OnDecline),
 		MaxSeatsPerHold: input.MaxSeatsPerHold, MaxQuantityPerHold: input.MaxQuantityPerHold,
 		MaxNightsPerStay: input.MaxNightsPerStay, MaxActiveHoldsPerBuyer: input.MaxActiveHoldsPerBuyer,
-		MaxActiveHoldsPerInstrument: input.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: input.MaxUnitsPerBuyer,
+		MaxActiveHoldsPerInstrument: input.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: input.MaxUnitsPerBuyer, Capture: (*inventory.Capture)(input.Capture),
 	})
 	return one(terms, inInput(err), termsView)
 }
@@ -57,5 +57,6 @@ func termsView(t inventory.Terms) generated.Terms {
 		MaxActiveHoldsPerBuyer: t.MaxActiveHoldsPerBuyer, MaxActiveHoldsPerInstrument: t.MaxActiveHoldsPerInstrument,
 		MaxUnitsPerBuyer:  t.MaxUnitsPerBuyer,
 		AdmissionRequired: t.AdmissionRequired, OrphanSeats: generated.OrphanSeats(t.OrphanSeats),
+		Capture: generated.Capture(t.Capture),
 	}
 }

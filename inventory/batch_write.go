@@ -154,6 +154,7 @@ func (w won) holdAt(at place, terms Terms, now time.Time) Hold {
 			HoldSeconds: terms.HoldSeconds, MaxHoldSeconds: terms.MaxHoldSeconds,
 			ProcessingSeconds: terms.ProcessingSeconds, GraceSeconds: terms.GraceSeconds,
 			LatePayment: terms.LatePayment, OnDecline: terms.OnDecline, MaxPerInstrument: terms.MaxActiveHoldsPerInstrument,
+			Capture: terms.Capture,
 		},
 	}
 	if w.presale != nil {
@@ -169,6 +170,7 @@ func (b *batch) insertHolds(ctx context.Context, tx pgx.Tx, holds []Hold) error 
 		MaxExtensions: first.MaxExtensions, HoldSeconds: first.Terms.HoldSeconds, MaxHoldSeconds: first.Terms.MaxHoldSeconds,
 		ProcessingSeconds: first.Terms.ProcessingSeconds, GraceSeconds: first.Terms.GraceSeconds,
 		LatePayment: string(first.Terms.LatePayment), OnDecline: string(first.Terms.OnDecline), MaxPerInstrument: first.Terms.MaxPerInstrument,
+		Capture: string(first.Terms.Capture),
 	}
 	lines := dbsqlc.HoldLinesInsertParams{TenantID: b.at.tenant, Region: string(b.at.region)}
 	for _, hold := range holds {

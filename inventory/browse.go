@@ -7,6 +7,7 @@ import (
 
 	"cloud.google.com/go/civil"
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
@@ -19,7 +20,9 @@ import (
 )
 
 // Reading for display. What it returns may be stale by the time it is seen, and carries as-of
-// times; the exact answer is a hold's. Holds whose time is over count as free here too, whether or
+// times; the exact answer is a hold's. Lists, calendars, maps and what is left of pools may be read a
+// little in the past (see db.Stale); what is read by its id, because a command or a buyer's own hold
+// names it, never is. Holds whose time is over count as free here too, whether or
 // not anybody has reaped them.
 
 // Event is a production.
@@ -158,7 +161,10 @@ func (s *Service) Shows(ctx context.Context, actor tenants.Actor, filter ShowFil
 	if after != nil {
 		params.AfterStartsAt, params.AfterID = after.StartsAt, after.ID
 	}
-	rows, err := dbsqlc.New(s.db.Pool()).ShowsPage(ctx, params)
+	// A list of what is on may be stale: it changes by the day, and every visitor reads it.
+	rows, err := db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) ([]dbsqlc.ShowsPageRow, error) {
+		return dbsqlc.New(tx).ShowsPage(ctx, params)
+	}, db.Stale(listStaleness))
 	if err != nil {
 		return nil, false, db.Classify(fmt.Errorf("list shows: %w", err))
 	}
@@ -261,18 +267,25 @@ func (s *Service) PoolsOfShows(ctx context.Context, actor tenants.Actor, shows [
 	if err := s.authorizer.Authorize(actor, policies.ActionAvailabilityRead, actor.Tenant); err != nil {
 		return nil, err
 	}
-	now, err := Now(ctx, s.db.Pool())
+	// May be stale, as a map may: a claim asks the counters themselves.
+	return db.InSnapshotAsOf(ctx, s.db, func(ctx context.Context, at db.Snapshot) (map[ShowID][]Pool, error) {
+		return poolsOfShows(ctx, at, actor.Tenant.UUID, shows)
+	}, db.Stale(mapStaleness))
+}
+
+func poolsOfShows(ctx context.Context, at db.Snapshot, tenant uuid.UUID, shows []ShowID) (map[ShowID][]Pool, error) {
+	asOf, err := at.AsOf(ctx)
 	if err != nil {
-		return nil, db.Classify(err)
+		return nil, err
 	}
 	regions, uuids := splitIDs(shows)
-	rows, err := dbsqlc.New(s.db.Pool()).PoolsOfShows(ctx, dbsqlc.PoolsOfShowsParams{TenantID: actor.Tenant.UUID, Regions: regions, ShowIds: uuids})
+	rows, err := dbsqlc.New(at.Tx).PoolsOfShows(ctx, dbsqlc.PoolsOfShowsParams{TenantID: tenant, Regions: regions, ShowIds: uuids})
 	if err != nil {
-		return nil, db.Classify(fmt.Errorf("read pools: %w", err))
+		return nil, fmt.Errorf("read pools: %w", err)
 	}
 	due := dueUnits{}
 	for _, region := range distinct(regions) {
-		if err := due.read(ctx, s.db, actor.Tenant.UUID, region); err != nil {
+		if err := due.read(ctx, at.Tx, tenant, region, asOf); err != nil {
 			return nil, err
 		}
 	}
@@ -282,7 +295,7 @@ func (s *Service) PoolsOfShows(ctx context.Context, actor tenants.Actor, shows [
 		show := ShowID{Region: region, UUID: row.ShowID}
 		pools[show] = append(pools[show], Pool{
 			ID: PoolID{Region: region, UUID: row.ID}, Show: show, PriceLevel: PriceLevelID{Region: region, UUID: row.PriceLevelID},
-			Name: row.Name, Capacity: row.Capacity, AsOf: now,
+			Name: row.Name, Capacity: row.Capacity, AsOf: asOf,
 			Available: max(0, max(0, row.Capacity-row.Allotted)-row.Taken+due[nightKey{owner: row.ID}]),
 		})
 	}
@@ -294,15 +307,23 @@ func (s *Service) SeatMap(ctx context.Context, actor tenants.Actor, show ShowID)
 	if err := s.authorizer.Authorize(actor, policies.ActionAvailabilityRead, actor.Tenant); err != nil {
 		return SeatMap{}, err
 	}
-	now, err := Now(ctx, s.db.Pool())
+	// May be stale: the map of a show on sale is what most people look at, and a claim locks the seats
+	// themselves.
+	return db.InSnapshotAsOf(ctx, s.db, func(ctx context.Context, at db.Snapshot) (SeatMap, error) {
+		return seatMap(ctx, at, actor, show)
+	}, db.Stale(mapStaleness))
+}
+
+func seatMap(ctx context.Context, at db.Snapshot, actor tenants.Actor, show ShowID) (SeatMap, error) {
+	asOf, err := at.AsOf(ctx)
 	if err != nil {
-		return SeatMap{}, db.Classify(err)
+		return SeatMap{}, err
 	}
-	rows, err := dbsqlc.New(s.db.Pool()).SeatStatuses(ctx, dbsqlc.SeatStatusesParams{TenantID: actor.Tenant.UUID, Region: string(show.Region), ShowID: show.UUID})
+	rows, err := dbsqlc.New(at.Tx).SeatStatuses(ctx, dbsqlc.SeatStatusesParams{TenantID: actor.Tenant.UUID, Region: string(show.Region), ShowID: show.UUID, AsOf: asOf})
 	if err != nil {
-		return SeatMap{}, db.Classify(fmt.Errorf("read the seat map: %w", err))
+		return SeatMap{}, fmt.Errorf("read the seat map: %w", err)
 	}
-	result := SeatMap{Show: show, AsOf: now, Seats: make([]SeatState, len(rows))}
+	result := SeatMap{Show: show, AsOf: asOf, Seats: make([]SeatState, len(rows))}
 	for i, row := range rows {
 		state := SeatState{
 			Seat: SeatID{Region: show.Region, UUID: row.SeatID}, PriceLevel: PriceLevelID{Region: show.Region, UUID: row.PriceLevelID},
@@ -384,33 +405,40 @@ func (s *Service) Calendar(ctx context.Context, actor tenants.Actor, property te
 	case last.DaysSince(first) >= MaxCalendarDays:
 		return Calendar{}, fault.Invalid("to", "a calendar has at most %d days, this one has %d", MaxCalendarDays, last.DaysSince(first)+1)
 	}
-	now, err := Now(ctx, s.db.Pool())
-	if err != nil {
-		return Calendar{}, db.Classify(err)
-	}
-	queries := dbsqlc.New(s.db.Pool())
 	_, uuids := splitIDs(roomTypes)
+	// May be stale: a calendar is months of nights, and a claim asks their counters themselves.
+	return db.InSnapshotAsOf(ctx, s.db, func(ctx context.Context, at db.Snapshot) (Calendar, error) {
+		return calendar(ctx, at, actor.Tenant.UUID, property, uuids, first, last)
+	}, db.Stale(listStaleness))
+}
+
+func calendar(ctx context.Context, at db.Snapshot, tenant uuid.UUID, property tenants.Property, roomTypes []uuid.UUID, first, last civil.Date) (Calendar, error) {
+	asOf, err := at.AsOf(ctx)
+	if err != nil {
+		return Calendar{}, err
+	}
+	queries, region := dbsqlc.New(at.Tx), string(property.ID.Region)
 	rows, err := queries.CalendarNights(ctx, dbsqlc.CalendarNightsParams{
-		TenantID: actor.Tenant.UUID, Region: string(property.ID.Region), RoomTypeIds: uuids, FirstNight: first, LastNight: last,
+		TenantID: tenant, Region: region, RoomTypeIds: roomTypes, FirstNight: first, LastNight: last,
 	})
 	if err != nil {
-		return Calendar{}, db.Classify(fmt.Errorf("read a calendar: %w", err))
+		return Calendar{}, fmt.Errorf("read a calendar: %w", err)
 	}
 	houses, err := queries.CalendarHouses(ctx, dbsqlc.CalendarHousesParams{
-		TenantID: actor.Tenant.UUID, Region: string(property.ID.Region), PropertyIds: []uuid.UUID{property.ID.UUID}, FirstNight: first, LastNight: last,
+		TenantID: tenant, Region: region, PropertyIds: []uuid.UUID{property.ID.UUID}, FirstNight: first, LastNight: last,
 	})
 	if err != nil {
-		return Calendar{}, db.Classify(fmt.Errorf("read house limits: %w", err))
+		return Calendar{}, fmt.Errorf("read house limits: %w", err)
 	}
 	due := dueUnits{}
-	if err := due.read(ctx, s.db, actor.Tenant.UUID, string(property.ID.Region)); err != nil {
+	if err := due.read(ctx, at.Tx, tenant, region, asOf); err != nil {
 		return Calendar{}, err
 	}
 	houseLeft := make(map[civil.Date]int64, len(houses))
 	for _, house := range houses {
 		houseLeft[house.Night] = max(0, house.Ceiling-house.Held-house.Booked+due[nightKey{owner: house.PropertyID, night: house.Night}])
 	}
-	calendar := Calendar{AsOf: now, Nights: make([]CalendarNight, len(rows))}
+	result := Calendar{AsOf: asOf, Nights: make([]CalendarNight, len(rows))}
 	for i, row := range rows {
 		night := CalendarNight{
 			RoomType: RoomTypeID{Region: property.ID.Region, UUID: row.RoomTypeID}, Night: row.Night,
@@ -425,19 +453,19 @@ func (s *Service) Calendar(ctx context.Context, actor tenants.Actor, property te
 		if row.AmountMinor != nil {
 			night.Price = &money.Amount{Minor: *row.AmountMinor, Currency: property.Currency}
 		}
-		calendar.Nights[i] = night
+		result.Nights[i] = night
 	}
-	return calendar, nil
+	return result, nil
 }
 
 // dueUnits is what holds whose time is over still occupy, by pool, or by room type or property and
 // night.
 type dueUnits map[nightKey]int64
 
-func (d dueUnits) read(ctx context.Context, database *db.DB, tenant uuid.UUID, region string) error {
-	rows, err := dbsqlc.New(database.Pool()).DueUnits(ctx, dbsqlc.DueUnitsParams{TenantID: tenant, Region: region})
+func (d dueUnits) read(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region string, asOf time.Time) error {
+	rows, err := dbsqlc.New(tx).DueUnits(ctx, dbsqlc.DueUnitsParams{TenantID: tenant, Region: region, AsOf: asOf})
 	if err != nil {
-		return db.Classify(fmt.Errorf("read what due holds occupy: %w", err))
+		return fmt.Errorf("read what due holds occupy: %w", err)
 	}
 	for _, row := range rows {
 		switch {

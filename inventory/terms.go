@@ -39,6 +39,17 @@ const (
 	OnDeclineKeep OnDecline = "KEEP"
 )
 
+// Capture says when a payment takes its money.
+type Capture string
+
+// The ways to capture.
+const (
+	// CaptureAutomatic takes the money with the charge.
+	CaptureAutomatic Capture = "AUTOMATIC"
+	// CaptureManual reserves the money first, and takes it only while the units can still be sold.
+	CaptureManual Capture = "MANUAL"
+)
+
 // OrphanSeats says whether a selection may leave a single free seat.
 type OrphanSeats string
 
@@ -79,6 +90,7 @@ type Terms struct {
 	MaxUnitsPerBuyer  *int64
 	AdmissionRequired bool
 	OrphanSeats       OrphanSeats
+	Capture           Capture
 }
 
 // DefaultTerms hold where a tenant has set nothing. Five minutes to pay, one extension, a window
@@ -90,7 +102,7 @@ func DefaultTerms() Terms {
 		LatePayment: LatePaymentHonour, OnDecline: OnDeclineRelease,
 		MaxSeatsPerHold: 10, MaxQuantityPerHold: 10, MaxNightsPerStay: 30,
 		MaxActiveHoldsPerBuyer: 5, MaxActiveHoldsPerInstrument: 5,
-		OrphanSeats: OrphanSeatsAllow,
+		OrphanSeats: OrphanSeatsAllow, Capture: CaptureAutomatic,
 	}
 }
 
@@ -109,6 +121,7 @@ type TermsChange struct {
 	MaxActiveHoldsPerBuyer      *int64
 	MaxActiveHoldsPerInstrument *int64
 	MaxUnitsPerBuyer            *int64
+	Capture                     *Capture
 }
 
 // Validate names the field that is out of bounds. The bounds are also named constraints.
@@ -139,6 +152,9 @@ func (c TermsChange) Validate() error {
 	}
 	if c.OnDecline != nil && *c.OnDecline != OnDeclineRelease && *c.OnDecline != OnDeclineKeep {
 		return fault.Invalid("onDecline", "expected RELEASE or KEEP")
+	}
+	if c.Capture != nil && *c.Capture != CaptureAutomatic && *c.Capture != CaptureManual {
+		return fault.Invalid("capture", "expected AUTOMATIC or MANUAL")
 	}
 	return nil
 }
@@ -212,6 +228,9 @@ func overlay(t Terms, row dbsqlc.TermsOfScopesRow) Terms {
 	if row.OrphanSeats != nil {
 		t.OrphanSeats = OrphanSeats(*row.OrphanSeats)
 	}
+	if row.Capture != nil {
+		t.Capture = Capture(*row.Capture)
+	}
 	return t
 }
 
@@ -238,6 +257,9 @@ func strictest(a, b Terms) Terms {
 	}
 	if b.OrphanSeats == OrphanSeatsRefuse {
 		a.OrphanSeats = OrphanSeatsRefuse
+	}
+	if b.Capture == CaptureManual {
+		a.Capture = CaptureManual
 	}
 	return a
 }
@@ -268,7 +290,7 @@ func (s *Service) SetTerms(ctx context.Context, actor tenants.Actor, scope Terms
 			LatePayment: (*string)(change.LatePayment), OnDecline: (*string)(change.OnDecline),
 			MaxSeatsPerHold: change.MaxSeatsPerHold, MaxQuantityPerHold: change.MaxQuantityPerHold,
 			MaxNightsPerStay: change.MaxNightsPerStay, MaxActiveHoldsPerBuyer: change.MaxActiveHoldsPerBuyer,
-			MaxActiveHoldsPerInstrument: change.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: change.MaxUnitsPerBuyer,
+			MaxActiveHoldsPerInstrument: change.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: change.MaxUnitsPerBuyer, Capture: (*string)(change.Capture),
 		}); err != nil {
 			return Terms{}, fmt.Errorf("store the sales terms: %w", err)
 		}

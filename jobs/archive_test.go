@@ -53,7 +53,7 @@ func TestTheArchiverMovesShowsThatAreOver(t *testing.T) {
 	}
 }
 
-// metrics are the counters of a registry with their labels, by name.
+// metrics are the archiver's counters in a registry, with their labels, by name.
 func metrics(t *testing.T, registry *prometheus.Registry) string {
 	t.Helper()
 	families, err := registry.Gather()
@@ -62,6 +62,9 @@ func metrics(t *testing.T, registry *prometheus.Registry) string {
 	}
 	var found []string
 	for _, family := range families {
+		if !strings.HasPrefix(family.GetName(), "holdfast_archived_") {
+			continue
+		}
 		for _, metric := range family.GetMetric() {
 			words := []string{family.GetName()}
 			for _, label := range metric.GetLabel() {

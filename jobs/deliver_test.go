@@ -204,6 +204,6 @@ func TestDeliveriesOfLongAgoAreForgotten(t *testing.T) {
 	o.Eventually("it is sent", func() bool { return o.delivered(t) == 1 })
 	stop()
 	o.Exec("UPDATE webhook_deliveries SET settled_at = settled_at - $2::interval WHERE tenant_id = $1", 31*24*time.Hour)
-	o.work(t)
+	o.work(t, func(c *jobs.Config) { c.RetentionInterval = 50 * time.Millisecond })
 	o.Eventually("it is forgotten", func() bool { return o.delivered(t) == 0 })
 }

@@ -49,6 +49,9 @@ const (
 	AttemptStateSubmitted AttemptState = "SUBMITTED"
 	// AttemptStateUnknown: the provider has not said; the money may have moved.
 	AttemptStateUnknown AttemptState = "UNKNOWN"
+	// AttemptStateAuthorized: the money is reserved and not yet taken. It is captured while its hold can
+	// still be sold, and let go otherwise.
+	AttemptStateAuthorized AttemptState = "AUTHORIZED"
 	// AttemptStateSucceeded: the money was taken. Final.
 	AttemptStateSucceeded AttemptState = "SUCCEEDED"
 	// AttemptStateDeclined: no money was taken. Only a success overwrites it.
@@ -57,7 +60,7 @@ const (
 
 // Open reports whether the outcome is still to come.
 func (s AttemptState) Open() bool {
-	return s == AttemptStateCreated || s == AttemptStateSubmitted || s == AttemptStateUnknown
+	return s == AttemptStateCreated || s == AttemptStateSubmitted || s == AttemptStateUnknown || s == AttemptStateAuthorized
 }
 
 // Disposition says what became of the money of a success.
@@ -81,8 +84,18 @@ type Attempt struct {
 	Hold     uuid.UUID
 	Provider string
 	Account  string
-	// MethodToken is the provider's name of the instrument; no card data is stored.
+	// MethodToken is the provider's name of the instrument; no card data is stored. It is empty for a
+	// payment on the provider's page.
 	MethodToken string
+	// ReturnURL is where the provider's page sends the buyer back to; empty without a page.
+	ReturnURL string
+	// RedirectURL is where the buyer has to go to pay or to confirm, while that is so.
+	RedirectURL string
+	// PayUntil is the end of the payment's window, as the provider is told; nil for attempts of before
+	// it was kept.
+	PayUntil *time.Time
+	// Capture says whether the money is reserved first.
+	Capture CaptureMode
 	// Instrument is equal for two attempts with one instrument.
 	Instrument  string
 	Amount      money.Amount
@@ -92,8 +105,11 @@ type Attempt struct {
 	// ProviderCharge is the provider's id of the charge.
 	ProviderCharge string
 	// Captured is what was taken, Refunded the sum of all refund actions not failed.
-	Captured    money.Amount
-	Refunded    money.Amount
+	Captured money.Amount
+	Refunded money.Amount
+	// Disputed is what is in open disputes, Lost what lost disputes have taken back.
+	Disputed    money.Amount
+	Lost        money.Amount
 	Checks      int64
 	NextCheckAt *time.Time
 	CreatedAt   time.Time
@@ -107,15 +123,52 @@ func (a Attempt) Reference() Reference {
 	return Reference{TenantID: a.Tenant, AttemptID: a.ID.String()}
 }
 
+// Left is what may still be given back: what was captured, without refunds and lost disputes.
+func (a Attempt) Left() money.Amount {
+	return money.Amount{Minor: max(0, a.Captured.Minor-a.Refunded.Minor-a.Lost.Minor), Currency: a.Captured.Currency}
+}
+
+// Contested reports whether the refunds counted for a payment are more than it has without what is
+// or was disputed: then none is sent that was not sent before.
+func (a Attempt) Contested() bool {
+	return a.Refunded.Minor+a.Disputed.Minor+a.Lost.Minor > a.Captured.Minor
+}
+
 // NewAttempt is what an attempt begins with.
 type NewAttempt struct {
-	ID          AttemptID
-	Hold        uuid.UUID
-	Provider    string
-	Account     string
+	ID       AttemptID
+	Hold     uuid.UUID
+	Provider string
+	Account  string
+	// MethodToken is empty for a payment on the provider's page.
 	MethodToken string
-	Amount      money.Amount
+	// Instrument is the provider's fingerprint; empty when it tells none before a charge.
+	Instrument string
+	Amount     money.Amount
+	Capture    CaptureMode
+	// ReturnURL asks for the provider's page.
+	ReturnURL string
+	// PayUntil is when the payment's window ends.
+	PayUntil time.Time
 }
+
+// instrument is what the open payments of one card are counted by.
+func (n NewAttempt) instrument() string {
+	if n.Instrument == "" && n.MethodToken != "" {
+		return InstrumentOf(n.Provider, n.MethodToken)
+	}
+	return n.Instrument
+}
+
+// storedCapture is how the database says a CaptureMode.
+func storedCapture(mode CaptureMode) string {
+	if mode == CaptureManual {
+		return string(CaptureManual)
+	}
+	return captureAutomatic
+}
+
+const captureAutomatic = "AUTOMATIC"
 
 // Waits between looks at an attempt or refund whose outcome is open.
 const (
@@ -146,13 +199,16 @@ func CreateTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, input New
 	next := now.Add(driverPatience)
 	attempt := Attempt{
 		ID: input.ID, Tenant: tenant, Hold: input.Hold, Provider: input.Provider, Account: input.Account,
-		MethodToken: input.MethodToken, Instrument: InstrumentOf(input.Provider, input.MethodToken), Amount: input.Amount,
+		MethodToken: input.MethodToken, Instrument: input.instrument(), Amount: input.Amount,
 		State: AttemptStateCreated, NextCheckAt: &next, CreatedAt: now, Version: 1,
-		Captured: money.Amount{Currency: input.Amount.Currency}, Refunded: money.Amount{Currency: input.Amount.Currency},
+		Capture: input.Capture, ReturnURL: input.ReturnURL, PayUntil: &input.PayUntil,
 	}
+	none := money.Amount{Currency: input.Amount.Currency}
+	attempt.Captured, attempt.Refunded, attempt.Disputed, attempt.Lost = none, none, none, none
 	err := dbsqlc.New(tx).AttemptInsert(ctx, dbsqlc.AttemptInsertParams{
 		TenantID: tenant.UUID, Region: string(input.ID.Region), ID: input.ID.UUID, HoldID: input.Hold,
 		Provider: input.Provider, Account: input.Account, MethodToken: input.MethodToken, InstrumentFingerprint: attempt.Instrument,
+		Capture: storedCapture(input.Capture), ReturnUrl: input.ReturnURL, PayUntil: &input.PayUntil,
 		AmountMinor: input.Amount.Minor, Currency: string(input.Amount.Currency), CreatedAt: now, NextCheckAt: &next,
 	})
 	if err != nil {
@@ -231,28 +287,52 @@ func SubmitTx(ctx context.Context, tx pgx.Tx, attempt Attempt, now time.Time) er
 	return oneRow(n, err, "submit", attempt)
 }
 
-// CheckLaterTx says of a locked open attempt that its outcome is not known, and when to ask again.
-func CheckLaterTx(ctx context.Context, tx pgx.Tx, attempt Attempt, now time.Time) error {
-	n, err := checkLater(ctx, tx, attempt, now)
+// CheckLaterTx says of a locked open attempt that its outcome is not known, where its buyer has to go,
+// if anywhere, and when to ask again: when its window ends at the latest. What is reserved stays so.
+func CheckLaterTx(ctx context.Context, tx pgx.Tx, attempt Attempt, redirectURL string, now time.Time) error {
+	to, from := AttemptStateUnknown, []string{string(AttemptStateCreated), string(AttemptStateSubmitted), string(AttemptStateUnknown), string(AttemptStateAuthorized)}
+	if attempt.State == AttemptStateAuthorized {
+		to = AttemptStateAuthorized
+	}
+	n, err := checkLater(ctx, tx, attempt, to, from, redirectURL, now)
 	return oneRow(n, err, "look later at", attempt)
 }
 
-func checkLater(ctx context.Context, tx pgx.Tx, attempt Attempt, now time.Time) (int64, error) {
+func checkLater(ctx context.Context, tx pgx.Tx, attempt Attempt, to AttemptState, from []string, redirectURL string, now time.Time) (int64, error) {
+	next := now.Add(waitAfter(attempt.Checks))
+	if attempt.PayUntil != nil && now.Before(*attempt.PayUntil) && attempt.PayUntil.Before(next) {
+		next = *attempt.PayUntil
+	}
 	return dbsqlc.New(tx).AttemptCheckLater(ctx, dbsqlc.AttemptCheckLaterParams{
-		TenantID: attempt.Tenant.UUID, Region: string(attempt.ID.Region), ID: attempt.ID.UUID, ToState: string(AttemptStateUnknown),
-		FromStates:  []string{string(AttemptStateCreated), string(AttemptStateSubmitted), string(AttemptStateUnknown)},
-		NextCheckAt: now.Add(waitAfter(attempt.Checks)),
+		TenantID: attempt.Tenant.UUID, Region: string(attempt.ID.Region), ID: attempt.ID.UUID, ToState: string(to), RedirectUrl: redirectURL,
+		FromStates:  from,
+		NextCheckAt: next,
 	})
 }
 
 // AskLaterTx is CheckLaterTx for an attempt that is not locked: one that has ended meanwhile is left
 // as it is. Two who look at the same moment count as two looks.
-func AskLaterTx(ctx context.Context, tx pgx.Tx, attempt Attempt, now time.Time) error {
-	_, err := checkLater(ctx, tx, attempt, now)
+// What is reserved meanwhile stays so.
+func AskLaterTx(ctx context.Context, tx pgx.Tx, attempt Attempt, redirectURL string, now time.Time) error {
+	from := []string{string(AttemptStateCreated), string(AttemptStateSubmitted), string(AttemptStateUnknown)}
+	_, err := checkLater(ctx, tx, attempt, AttemptStateUnknown, from, redirectURL, now)
 	if err != nil {
 		return fmt.Errorf("look later at payment attempt %s: %w", attempt.ID, err)
 	}
 	return nil
+}
+
+// AuthorizeTx records that a locked open attempt's money is reserved. Whoever does goes on to capture
+// it; the reconciler looks after a while.
+func AuthorizeTx(ctx context.Context, tx pgx.Tx, attempt Attempt, outcome Outcome, now time.Time) error {
+	if outcome.InstrumentFingerprint != "" {
+		attempt.Instrument = outcome.InstrumentFingerprint
+	}
+	n, err := dbsqlc.New(tx).AttemptAuthorize(ctx, dbsqlc.AttemptAuthorizeParams{
+		TenantID: attempt.Tenant.UUID, Region: string(attempt.ID.Region), ID: attempt.ID.UUID, ProviderCharge: outcome.ChargeID,
+		InstrumentFingerprint: attempt.Instrument, NextCheckAt: now.Add(driverPatience),
+	})
+	return oneRow(n, err, "authorize", attempt)
 }
 
 // SucceedTx records that a locked attempt's money was taken, and what for.
@@ -268,7 +348,7 @@ func SucceedTx(ctx context.Context, tx pgx.Tx, attempt Attempt, disposition Disp
 		return Attempt{}, err
 	}
 	attempt.State, attempt.Disposition, attempt.ProviderCharge, attempt.Captured = AttemptStateSucceeded, disposition, outcome.ChargeID, outcome.Captured
-	attempt.SettledAt, attempt.DeclineCode = &now, ""
+	attempt.SettledAt, attempt.DeclineCode, attempt.RedirectURL = &now, "", ""
 	attempt.Version++
 	return attempt, nil
 }
@@ -298,6 +378,26 @@ func Due(ctx context.Context, q dbsqlc.DBTX, places []Place, providers []string,
 		due[i] = Located[AttemptID]{Tenant: tenants.TenantID{UUID: row.TenantID}, ID: AttemptID{Region: ids.Region(row.Region), UUID: row.ID}}
 	}
 	return due, nil
+}
+
+// OfCharge finds the attempt that a provider's charge belongs to, or nil when there is none or more
+// than one: a provider's message may name nothing but the charge.
+func OfCharge(ctx context.Context, q dbsqlc.DBTX, places []Place, provider, account, charge string) (*Located[AttemptID], error) {
+	params := dbsqlc.AttemptsByChargeParams{ProviderCharge: charge, Provider: provider, Account: account}
+	for _, p := range places {
+		params.TenantIds = append(params.TenantIds, p.Tenant.UUID)
+		params.Regions = append(params.Regions, string(p.Region))
+	}
+	rows, err := dbsqlc.New(q).AttemptsByCharge(ctx, params)
+	if err != nil {
+		return nil, fmt.Errorf("find the payment attempt of a charge: %w", err)
+	}
+	if charge == "" || len(rows) != 1 {
+		return nil, nil //nolint:nilnil // a charge that is not ours is no fault, and the caller asks for just this
+	}
+	return &Located[AttemptID]{
+		Tenant: tenants.TenantID{UUID: rows[0].TenantID}, ID: AttemptID{Region: ids.Region(rows[0].Region), UUID: rows[0].ID},
+	}, nil
 }
 
 // maxDue bounds one look for due work.
@@ -332,10 +432,16 @@ func attemptOf(tenant tenants.TenantID, region ids.Region, row dbsqlc.AttemptGet
 		MethodToken: row.MethodToken, Instrument: row.InstrumentFingerprint,
 		Amount: money.Amount{Minor: row.AmountMinor, Currency: currency}, State: AttemptState(row.State),
 		DeclineCode: row.DeclineCode, ProviderCharge: row.ProviderCharge,
-		Captured: money.Amount{Minor: row.CapturedMinor, Currency: currency},
-		Refunded: money.Amount{Minor: row.RefundedMinor, Currency: currency},
-		Checks:   row.Checks, NextCheckAt: row.NextCheckAt, CreatedAt: row.CreatedAt, SubmittedAt: row.SubmittedAt,
+		Captured:  money.Amount{Minor: row.CapturedMinor, Currency: currency},
+		Refunded:  money.Amount{Minor: row.RefundedMinor, Currency: currency},
+		Disputed:  money.Amount{Minor: row.DisputedMinor, Currency: currency},
+		Lost:      money.Amount{Minor: row.LostMinor, Currency: currency},
+		ReturnURL: row.ReturnUrl, RedirectURL: row.RedirectUrl, PayUntil: row.PayUntil,
+		Checks: row.Checks, NextCheckAt: row.NextCheckAt, CreatedAt: row.CreatedAt, SubmittedAt: row.SubmittedAt,
 		SettledAt: row.SettledAt, Version: row.Version,
+	}
+	if row.Capture == string(CaptureManual) {
+		attempt.Capture = CaptureManual
 	}
 	if row.Disposition != nil {
 		attempt.Disposition = Disposition(*row.Disposition)

@@ -90,12 +90,13 @@ func RefundOfAction(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID,
 	return refundOf(tenant, attempt.Region, dbsqlc.RefundGetRow(row)), nil
 }
 
-// reserve counts a refund against what was captured; the named CHECK refuses too much.
+// reserve counts a refund against what was captured and not lost in a dispute. A named CHECK refuses
+// more than was captured, too.
 func reserve(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, attempt AttemptID, minor int64) error {
-	_, err := dbsqlc.New(tx).AttemptRefundedAdd(ctx, dbsqlc.AttemptRefundedAddParams{
+	n, err := dbsqlc.New(tx).AttemptRefundedAdd(ctx, dbsqlc.AttemptRefundedAddParams{
 		TenantID: tenant.UUID, Region: string(attempt.Region), ID: attempt.UUID, AmountMinor: minor,
 	})
-	if db.ViolatedConstraint(err) == constraintRefunds {
+	if db.ViolatedConstraint(err) == constraintRefunds || err == nil && n != 1 {
 		return fault.Conflict("the refund is more than what is left of the payment")
 	}
 	if err != nil {
@@ -135,6 +136,14 @@ func SubmitRefundTx(ctx context.Context, tx pgx.Tx, refund Refund, now time.Time
 		NextCheckAt: now.Add(driverPatience + waitAfter(refund.Checks)),
 	})
 	return oneRefund(n, err, "submit", refund)
+}
+
+// PostponeRefundTx leaves a locked refund unsent that was never sent, and says when to look again.
+func PostponeRefundTx(ctx context.Context, tx pgx.Tx, refund Refund, now time.Time) error {
+	n, err := dbsqlc.New(tx).RefundPostpone(ctx, dbsqlc.RefundPostponeParams{
+		TenantID: refund.Tenant.UUID, Region: string(refund.ID.Region), ID: refund.ID.UUID, NextCheckAt: now.Add(waitAfter(refund.Checks)),
+	})
+	return oneRefund(n, err, "postpone", refund)
 }
 
 // SettleRefundTx records the provider's final word on a locked open refund. What failed is no

@@ -117,7 +117,12 @@ func TestTransitionsOfAnAttemptRepeatTheirPrecondition(t *testing.T) {
 			return l.do(func(ctx context.Context, tx pgx.Tx) error { return payments.SubmitTx(ctx, tx, a, l.now) })
 		},
 		"look later": func(l *ledger, a payments.Attempt) error {
-			return l.do(func(ctx context.Context, tx pgx.Tx) error { return payments.CheckLaterTx(ctx, tx, a, l.now) })
+			return l.do(func(ctx context.Context, tx pgx.Tx) error { return payments.CheckLaterTx(ctx, tx, a, "", l.now) })
+		},
+		"authorize": func(l *ledger, a payments.Attempt) error {
+			return l.do(func(ctx context.Context, tx pgx.Tx) error {
+				return payments.AuthorizeTx(ctx, tx, a, payments.Outcome{ChargeID: "ch"}, l.now)
+			})
 		},
 		"decline": func(l *ledger, a payments.Attempt) error {
 			return l.do(func(ctx context.Context, tx pgx.Tx) error { return payments.DeclineTx(ctx, tx, a, "no", l.now) })
@@ -134,9 +139,12 @@ func TestTransitionsOfAnAttemptRepeatTheirPrecondition(t *testing.T) {
 		ends payments.AttemptState
 		may  []string
 	}{
-		{nil, payments.AttemptStateCreated, []string{"submit", "look later", "decline", "succeed"}},
-		{[]string{"submit"}, payments.AttemptStateSubmitted, []string{"look later", "decline", "succeed"}},
-		{[]string{"submit", "look later"}, payments.AttemptStateUnknown, []string{"look later", "decline", "succeed"}},
+		{nil, payments.AttemptStateCreated, []string{"submit", "look later", "authorize", "decline", "succeed"}},
+		{[]string{"submit"}, payments.AttemptStateSubmitted, []string{"look later", "authorize", "decline", "succeed"}},
+		{[]string{"submit", "look later"}, payments.AttemptStateUnknown, []string{"look later", "authorize", "decline", "succeed"}},
+		{[]string{"submit", "authorize"}, payments.AttemptStateAuthorized, []string{"look later", "decline", "succeed"}},
+		{[]string{"submit", "authorize", "succeed"}, payments.AttemptStateSucceeded, nil},
+		{[]string{"submit", "authorize", "decline"}, payments.AttemptStateDeclined, []string{"succeed"}},
 		{[]string{"submit", "decline"}, payments.AttemptStateDeclined, []string{"succeed"}},
 		{[]string{"submit", "succeed"}, payments.AttemptStateSucceeded, nil},
 		{[]string{"submit", "decline", "succeed"}, payments.AttemptStateSucceeded, nil},
@@ -172,7 +180,7 @@ func TestAHoldHasOneOpenAttempt(t *testing.T) {
 	t.Parallel()
 	l := open(t)
 	first := l.created()
-	if _, err := l.create(); db.ViolatedConstraint(err) != "payment_attempts_one_open" {
+	if _, err := l.create(); db.ViolatedConstraint(err) != "payment_attempts_one_unsettled" {
 		t.Errorf("a second open attempt: %v", err)
 	}
 	l.must(func(ctx context.Context, tx pgx.Tx) error { return payments.DeclineTx(ctx, tx, first, "no", l.now) })

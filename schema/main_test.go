@@ -90,7 +90,8 @@ func setVersion(t *testing.T, d *db.DB, version int, dirty bool) {
 		fmt.Sprintf("INSERT INTO schema_migrations (version, dirty) VALUES (%d, %t)", version, dirty))
 }
 
-// catalog is everything that migrations made: columns, constraints and indexes.
+// catalog is everything that migrations made: columns, constraints and indexes. CockroachDB names the
+// database in some definitions, which is another one in each test.
 func catalog(t *testing.T, d *db.DB) string {
 	t.Helper()
 	rows, err := d.Pool().Query(t.Context(), `
@@ -98,13 +99,13 @@ SELECT 'column ' || table_name || ' ' || column_name || ' ' || data_type || ' ' 
 FROM information_schema.columns
 WHERE table_schema = current_schema() AND table_name NOT IN ('schema_migrations', 'schema_lock')
 UNION ALL
-SELECT 'constraint ' || t.relname || ' ' || c.conname || ' ' || pg_get_constraintdef(c.oid)
+SELECT 'constraint ' || t.relname || ' ' || c.conname || ' ' || replace(pg_get_constraintdef(c.oid), current_database() || '.', '')
 FROM pg_catalog.pg_constraint c
 JOIN pg_catalog.pg_class t ON t.oid = c.conrelid
 JOIN pg_catalog.pg_namespace n ON n.oid = t.relnamespace
 WHERE n.nspname = current_schema() AND t.relname NOT IN ('schema_migrations', 'schema_lock')
 UNION ALL
-SELECT 'index ' || tablename || ' ' || indexdef
+SELECT 'index ' || tablename || ' ' || replace(indexdef, current_database() || '.', '')
 FROM pg_catalog.pg_indexes
 WHERE schemaname = current_schema() AND tablename NOT IN ('schema_migrations', 'schema_lock')
 ORDER BY 1`)

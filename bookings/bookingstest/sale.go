@@ -233,7 +233,7 @@ func (s *Shop) open() int {
 	s.t.Helper()
 	var n int
 	if err := s.DB.Pool().QueryRow(s.t.Context(), `
-		SELECT (SELECT count(*) FROM payment_attempts WHERE tenant_id = $1 AND state IN ('CREATED', 'SUBMITTED', 'UNKNOWN'))
+		SELECT (SELECT count(*) FROM payment_attempts WHERE tenant_id = $1 AND settled_at IS NULL)
 			+ (SELECT count(*) FROM refunds WHERE tenant_id = $1 AND state IN ('REQUESTED', 'SUBMITTED'))`, s.ID.UUID).Scan(&n); err != nil {
 		s.t.Fatal(err)
 	}

@@ -202,7 +202,8 @@ LIMIT @max_examples;
 -- name: AuditCapturedPayments :many
 -- A captured payment that bought no booking and is not being refunded whole; or one that keeps more,
 -- or less, than the lines of its booking that still stand and the fees of those that do not, less
--- what was given back besides.
+-- what was given back besides. What a lost dispute took need not be refunded any more, and takes no
+-- line away.
 SELECT a.tenant_id, a.region, a.id, count(*) OVER () AS violations
 FROM payment_attempts a
 LEFT JOIN bookings b ON b.tenant_id = a.tenant_id AND b.region = a.region AND b.hold_id = a.hold_id
@@ -221,8 +222,9 @@ LEFT JOIN (
     GROUP BY d.tenant_id, d.region, d.booking_id) AS due
     ON due.tenant_id = b.tenant_id AND due.region = b.region AND due.booking_id = b.id
 WHERE a.state = 'SUCCEEDED' AND (@every_tenant::boolean OR a.tenant_id = @tenant_id::uuid)
-    AND ((a.disposition = 'APPLIED' AND (b.id IS NULL OR a.captured_minor - a.refunded_minor <> COALESCE(due.minor, 0)))
-        OR (a.disposition = 'ORPHANED' AND a.refunded_minor <> a.captured_minor))
+    AND ((a.disposition = 'APPLIED' AND (b.id IS NULL OR a.captured_minor - a.refunded_minor < COALESCE(due.minor, 0)
+            OR a.captured_minor - a.refunded_minor - a.lost_minor > COALESCE(due.minor, 0)))
+        OR (a.disposition = 'ORPHANED' AND a.refunded_minor + a.lost_minor < a.captured_minor))
 LIMIT @max_examples;
 
 -- name: AuditLineTaxes :many
@@ -266,6 +268,21 @@ LEFT JOIN (
     ON s.tenant_id = a.tenant_id AND s.region = a.region AND s.attempt_id = a.id
 WHERE (@every_tenant::boolean OR a.tenant_id = @tenant_id::uuid)
     AND (a.refunded_minor <> COALESCE(s.amount_minor, 0) OR a.refunded_minor > a.captured_minor)
+LIMIT @max_examples;
+
+-- name: AuditDisputeSums :many
+-- What an attempt counts as disputed and as lost is the sum of its disputes.
+SELECT a.tenant_id, a.region, a.id, count(*) OVER () AS violations
+FROM payment_attempts a
+LEFT JOIN (
+    SELECT d.tenant_id, d.region, d.attempt_id,
+        sum(CASE WHEN d.state = 'OPENED' THEN d.amount_minor ELSE 0 END)::bigint AS disputed,
+        sum(CASE WHEN d.state = 'LOST' THEN d.amount_minor ELSE 0 END)::bigint AS lost
+    FROM disputes d
+    GROUP BY d.tenant_id, d.region, d.attempt_id) AS s
+    ON s.tenant_id = a.tenant_id AND s.region = a.region AND s.attempt_id = a.id
+WHERE (@every_tenant::boolean OR a.tenant_id = @tenant_id::uuid)
+    AND (a.disputed_minor <> COALESCE(s.disputed, 0) OR a.lost_minor <> COALESCE(s.lost, 0))
 LIMIT @max_examples;
 
 -- name: AuditBookingsMatchHolds :many

@@ -37,27 +37,6 @@ WHERE b.tenant_id = @tenant_id AND b.region = @region AND b.booked_at >= @since:
 ORDER BY b.id
 LIMIT @max_rows;
 
--- name: UnmatchedEventsDue :many
--- Events that came before their attempt, whose attempt is there now.
-SELECT e.tenant_id, e.region, e.provider, e.event_id, e.attempt_id
-FROM (SELECT unnest(@tenant_ids::uuid[]) AS tenant_id, unnest(@regions::text[]) AS region) AS t
-CROSS JOIN LATERAL (
-    SELECT o.tenant_id, o.region, o.provider, o.event_id, o.attempt_id
-    FROM provider_events o
-    JOIN payment_attempts a ON a.tenant_id = o.tenant_id AND a.region = o.region AND a.id = o.attempt_id AND a.provider = o.provider
-    LEFT JOIN payment_reviews v ON v.tenant_id = o.tenant_id AND v.region = o.region AND v.subject_kind = 'EVENT'
-        AND v.subject_id = o.provider || ' ' || o.event_id
-    WHERE o.tenant_id = t.tenant_id AND o.region = t.region AND o.result = 'UNMATCHED' AND v.subject_id IS NULL
-        AND a.created_at > o.received_at
-    ORDER BY o.received_at
-    LIMIT @max_rows) AS e
-LIMIT @max_rows;
-
--- name: EventMatch :execrows
-UPDATE provider_events
-SET result = 'APPLIED'
-WHERE tenant_id = @tenant_id AND region = @region AND provider = @provider AND event_id = @event_id AND result = 'UNMATCHED';
-
 -- name: AccountsDue :many
 -- Accounts whose own list of charges is to be compared.
 SELECT t.id AS tenant_id, t.home_region AS region, t.payment_provider AS provider, t.payment_account AS account,

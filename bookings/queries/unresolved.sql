@@ -33,9 +33,8 @@ FROM (
         NULL::uuid AS refund_id, e.amount_minor, e.currency, e.provider, e.account, e.type AS detail, 0::bigint AS checks
     FROM provider_events e
     LEFT JOIN payment_attempts a ON a.tenant_id = e.tenant_id AND a.region = e.region AND a.id = e.attempt_id
-    LEFT JOIN payment_reviews v ON v.tenant_id = e.tenant_id AND v.region = e.region AND v.subject_kind = 'EVENT'
-        AND v.subject_id = e.provider || ' ' || e.event_id
-    WHERE e.tenant_id = @tenant_id AND e.region = @region AND e.result IN ('UNMATCHED', 'MISMATCH') AND v.subject_id IS NULL
+    WHERE e.tenant_id = @tenant_id AND e.region = @region AND e.result IN ('UNMATCHED', 'MISMATCH') AND e.reviewed_at IS NULL
+        AND e.retry_at IS NULL
     UNION ALL
     SELECT 'CHARGE_' || d.reason AS reason, d.found_at AS since, d.id::text AS item,
         COALESCE(a.hold_id, '00000000-0000-0000-0000-000000000000'::uuid) AS hold_id, COALESCE(d.attempt_id, '00000000-0000-0000-0000-000000000000'::uuid) AS attempt_id, NULL::uuid AS refund_id,
@@ -51,10 +50,7 @@ LIMIT @max_rows;
 -- name: ReviewableCount :one
 -- Whether there is such an item in the review queue, decided or not.
 SELECT
-    (SELECT count(*) FROM provider_events e
-        WHERE @subject_kind::text = 'EVENT' AND e.tenant_id = @tenant_id AND e.region = @region AND e.result IN ('UNMATCHED', 'MISMATCH')
-            AND e.provider || ' ' || e.event_id = @subject_id::text)
-    + (SELECT count(*) FROM refunds r
+    (SELECT count(*) FROM refunds r
         WHERE @subject_kind::text = 'REFUND' AND r.tenant_id = @tenant_id AND r.region = @region AND r.state = 'FAILED' AND r.id::text = @subject_id::text)
     + (SELECT count(*) FROM payment_differences d
         WHERE @subject_kind::text = 'DIFFERENCE' AND d.tenant_id = @tenant_id AND d.region = @region AND d.id::text = @subject_id::text) AS items;
@@ -70,13 +66,13 @@ FROM payment_reviews
 WHERE tenant_id = @tenant_id AND region = @region AND subject_kind = @subject_kind AND subject_id = @subject_id;
 
 -- name: ReviewsOfHold :many
--- What people decided about the events and refunds of attempts.
+-- What people decided about refunds of attempts.
 SELECT subject_kind, subject_id, resolved_by, note, resolved_at
 FROM payment_reviews
 WHERE tenant_id = @tenant_id AND region = @region AND subject_kind = ANY(@subject_kinds::text[]) AND subject_id = ANY(@subject_ids::text[]);
 
 -- name: EventsOfAttempts :many
-SELECT provider, event_id, type, attempt_id, amount_minor, currency, result, received_at
+SELECT provider, event_id, type, attempt_id, amount_minor, currency, result, received_at, reviewed_at, reviewed_by, review_note
 FROM provider_events
 WHERE tenant_id = @tenant_id AND region = @region AND attempt_id = ANY(@attempt_ids::uuid[])
 ORDER BY received_at, event_id

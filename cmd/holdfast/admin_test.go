@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/internal/dbtest"
 	"github.com/holdfast/holdfast/tenants"
 )
@@ -35,7 +34,7 @@ func newAdminSite(t *testing.T) adminSite {
 	if err := s.migrate(ctx, discard()); err != nil {
 		t.Fatal(err)
 	}
-	a, err := newApp(ctx, s, nil, webhooks.Config{}, discard())
+	a, err := newApp(ctx, s, nil, discard(), appSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}

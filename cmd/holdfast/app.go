@@ -25,6 +25,7 @@ import (
 	"github.com/holdfast/holdfast/jobs"
 	"github.com/holdfast/holdfast/payments"
 	"github.com/holdfast/holdfast/payments/offline"
+	"github.com/holdfast/holdfast/payments/sandbox"
 	"github.com/holdfast/holdfast/policies"
 	"github.com/holdfast/holdfast/schema"
 	"github.com/holdfast/holdfast/tenants"
@@ -42,8 +43,9 @@ type store struct {
 }
 
 // openStore connects to the configured database, or finds or starts an engine. dataDir "" is a
-// throw-away one.
-func openStore(ctx context.Context, databaseURL, dataDir string, progress io.Writer, logger *slog.Logger) (*store, error) {
+// throw-away one. Reads are never stale unless change says so: most commands read back what they have
+// written.
+func openStore(ctx context.Context, databaseURL, dataDir string, progress io.Writer, logger *slog.Logger, change ...func(*db.Config)) (*store, error) {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	s := &store{registry: registry}
@@ -62,7 +64,11 @@ func openStore(ctx context.Context, databaseURL, dataDir string, progress io.Wri
 			return nil, errors.Join(err, s.closeEngine(ctx))
 		}
 	}
-	opened, err := db.Open(ctx, db.Config{URL: target, Metrics: registry})
+	config := db.Config{URL: target, Metrics: registry}
+	for _, c := range change {
+		c(&config)
+	}
+	opened, err := db.Open(ctx, config)
 	if err != nil {
 		return nil, errors.Join(err, s.closeEngine(ctx))
 	}
@@ -132,9 +138,19 @@ type app struct {
 	webhooks  *webhooks.Sender
 }
 
+// appSettings are what differs between the commands. The zero value fits all that sell nothing.
+type appSettings struct {
+	// receivers says to whom webhooks may go.
+	receivers webhooks.Config
+	// regions are those that tenants may use; none are all.
+	regions []ids.Region
+	// tuneSales changes the saga's configuration; nil leaves it.
+	tuneSales func(*bookings.Config)
+}
+
 // newApp wires the services. gateways are the payment providers that this process can reach;
-// offline is always among them. receivers says to whom webhooks may go. Tenants may use only the regions that are named; none are all.
-func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway, receivers webhooks.Config, logger *slog.Logger, named ...ids.Region) (*app, error) {
+// offline is always among them.
+func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway, logger *slog.Logger, settings appSettings) (*app, error) {
 	if err := schema.RequireVersion(ctx, s.db); err != nil {
 		return nil, err
 	}
@@ -150,11 +166,16 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 	for name, gateway := range gateways {
 		all[name] = gateway
 	}
-	bookingsConfig := bookings.Config{Logger: logger}
+	// Only where no money moves may a buyer be sent back to a shop on a developer's machine.
+	_, pretends := gateways[sandbox.Name]
+	bookingsConfig := bookings.Config{Logger: logger, LoopbackReturn: pretends}
+	if settings.tuneSales != nil {
+		settings.tuneSales(&bookingsConfig)
+	}
 	if err := bookingsConfig.Validate(); err != nil {
 		return nil, err
 	}
-	tenantsConfig := tenants.Config{Logger: logger, Regions: named}
+	tenantsConfig := tenants.Config{Logger: logger, Regions: settings.regions}
 	if err := tenantsConfig.Validate(); err != nil {
 		return nil, fmt.Errorf("tenants: %w", err)
 	}
@@ -164,7 +185,7 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 			return nil, fmt.Errorf("register the metrics of payments: %w", err)
 		}
 	}
-	sender, err := webhooks.New(receivers)
+	sender, err := webhooks.New(settings.receivers)
 	if err != nil {
 		return nil, err
 	}
@@ -195,19 +216,19 @@ func (a *app) close() {
 
 // withApp opens the configured store with its services for one command. A data directory must have
 // a database already; none at all is a throw-away one.
-func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app) error) error {
-	return c.withProviders(ctx, nil, act)
+func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app) error, change ...func(*db.Config)) error {
+	return c.withProviders(ctx, nil, act, change...)
 }
 
 // withProviders is withApp for a command that asks payment providers.
-func (c *cli) withProviders(ctx context.Context, gateways map[string]payments.Gateway, act func(ctx context.Context, a *app) error) (err error) {
+func (c *cli) withProviders(ctx context.Context, gateways map[string]payments.Gateway, act func(ctx context.Context, a *app) error, change ...func(*db.Config)) (err error) {
 	if c.DatabaseURL == "" && c.DataDir != "" {
 		if err := requireData(c.DataDir); err != nil {
 			return err
 		}
 	}
 	logger := c.logger()
-	s, err := openStore(ctx, c.DatabaseURL, c.DataDir, os.Stderr, logger)
+	s, err := openStore(ctx, c.DatabaseURL, c.DataDir, os.Stderr, logger, change...)
 	if err != nil {
 		return err
 	}
@@ -218,7 +239,7 @@ func (c *cli) withProviders(ctx context.Context, gateways map[string]payments.Ga
 			return err
 		}
 	}
-	a, err := newApp(ctx, s, gateways, webhooks.Config{}, logger)
+	a, err := newApp(ctx, s, gateways, logger, appSettings{})
 	if err != nil {
 		return err
 	}

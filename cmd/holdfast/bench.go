@@ -14,12 +14,12 @@ import (
 	"time"
 
 	"github.com/holdfast/holdfast/bookings"
-	"github.com/holdfast/holdfast/events/webhooks"
 )
 
 type benchCommand struct {
 	JSON      bool     `name:"json" help:"Print one JSON object."`
 	Seconds   float64  `default:"5" help:"How long each cell is measured, after a warm-up of a fifth of it."`
+	Sections  []string `default:"holds,jobs,migration,sweep" help:"What is measured: holds (the scenarios), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds)."`
 	Clients   []int    `default:"1,16,64" help:"How many clients hold at once, each its next hold when the last is answered."`
 	Scenarios []string `default:"seats,pool,nights" help:"What is held: seats (one seat), pool (one unit of one hot pool), nights (a room for three nights)."`
 	Baseline  bool     `default:"true" negatable:"" help:"Measure the same holds as plain SQL without a server, too."`
@@ -27,6 +27,9 @@ type benchCommand struct {
 	Seats     int      `default:"50000" help:"How many seats the generated hall has."`
 	Shards    int      `default:"1" help:"Over how many rows the counter of the pool is split."`
 	Guests    int      `default:"1000" help:"How many guests take turns to hold."`
+	Jobs      int      `default:"2000" help:"How many jobs are inserted at once and worked, in each of seven rounds."`
+	Nights    int      `default:"1000000" help:"How many nights the database has that is migrated."`
+	Due       int      `default:"20000" help:"How many due holds are swept."`
 }
 
 // errBench makes the command fail when holds failed or the audit found something; the report says
@@ -44,6 +47,7 @@ func (c *benchCommand) Run(ctx context.Context, root *cli) error {
 		DatabaseURL: root.DatabaseURL, Server: []string{executable, "serve"}, Progress: os.Stderr, Durable: c.Durable,
 		Seconds: c.Seconds, Clients: c.Clients, Scenarios: c.Scenarios, Baseline: c.Baseline,
 		Seats: c.Seats, Shards: c.Shards, Guests: c.Guests,
+		Sections: c.Sections, Jobs: c.Jobs, Nights: c.Nights, Due: c.Due,
 	})
 	if err != nil {
 		return err
@@ -71,6 +75,8 @@ type benchConfig struct {
 	Progress io.Writer
 	// Durable asks of an engine that is started here to wait for the disk.
 	Durable bool
+	// Sections are what is measured.
+	Sections []string
 	// Seconds is how long each cell is measured.
 	Seconds   float64
 	Clients   []int
@@ -80,7 +86,13 @@ type benchConfig struct {
 	// Seats is the size of the hall, Shards in how many rows the pool's counter is, and Guests how
 	// many buyers there are.
 	Seats, Shards, Guests int
+	// Jobs are what a round inserts at once, Nights what the migrated database has, and Due how many
+	// holds are swept.
+	Jobs, Nights, Due int
 }
+
+// measures is whether a section is asked for.
+func (c benchConfig) measures(section string) bool { return slices.Contains(c.Sections, section) }
 
 // Limits of a benchmark.
 const (
@@ -89,6 +101,14 @@ const (
 	benchMaxSeats   = 100_000
 	benchMaxShards  = 256
 	benchMaxGuests  = 100_000
+)
+
+// The sections.
+const (
+	benchHolds     = "holds"
+	benchRiver     = "jobs"
+	benchMigrating = "migration"
+	benchSweeping  = "sweep"
 )
 
 // The scenarios.
@@ -103,6 +123,14 @@ func (c benchConfig) Validate() error {
 	// The comparison is written so that NaN fails it.
 	if !(c.Seconds >= 0.1 && c.Seconds <= benchMaxSeconds) {
 		return fmt.Errorf("--seconds: expected 0.1 to %d, got %g", benchMaxSeconds, c.Seconds)
+	}
+	if len(c.Sections) == 0 {
+		return errors.New("--sections: expected at least one")
+	}
+	for _, section := range c.Sections {
+		if !slices.Contains([]string{benchHolds, benchRiver, benchMigrating, benchSweeping}, section) {
+			return fmt.Errorf("--sections: expected %s, %s, %s or %s, got %q", benchHolds, benchRiver, benchMigrating, benchSweeping, section)
+		}
 	}
 	if len(c.Clients) == 0 || len(c.Scenarios) == 0 {
 		return errors.New("--clients and --scenarios: expected at least one each")
@@ -126,6 +154,15 @@ func (c benchConfig) Validate() error {
 	if c.Guests < 1 || c.Guests > benchMaxGuests {
 		return fmt.Errorf("--guests: expected 1 to %d, got %d", benchMaxGuests, c.Guests)
 	}
+	if c.Jobs < 1 || c.Jobs > benchMaxJobs {
+		return fmt.Errorf("--jobs: expected 1 to %d, got %d", benchMaxJobs, c.Jobs)
+	}
+	if c.Nights < 1 || c.Nights > benchMaxNights {
+		return fmt.Errorf("--nights: expected 1 to %d, got %d", benchMaxNights, c.Nights)
+	}
+	if c.Due < 1 || c.Due > benchMaxDue {
+		return fmt.Errorf("--due: expected 1 to %d, got %d", benchMaxDue, c.Due)
+	}
 	return nil
 }
 
@@ -146,6 +183,10 @@ type benchReport struct {
 	// Seconds is how long each cell was measured.
 	Seconds float64     `json:"seconds"`
 	Cells   []benchCell `json:"cells"`
+	// Jobs, Migration and Sweep are nil when they were not measured.
+	Jobs      *benchJobs      `json:"jobs,omitempty"`
+	Migration *benchMigration `json:"migration,omitempty"`
+	Sweep     *benchSwept     `json:"sweep,omitempty"`
 	// Memory is the server process's.
 	Memory benchMemory          `json:"memory"`
 	Audit  bookings.AuditReport `json:"audit"`
@@ -182,7 +223,7 @@ type benchAudit struct {
 	OK bool `json:"ok"`
 }
 
-// runBench sets up stock, starts a server process, and measures cell by cell.
+// runBench measures section by section on a database of its own.
 func runBench(ctx context.Context, config benchConfig) (report benchReport, err error) {
 	if err := config.Validate(); err != nil {
 		return benchReport{}, err
@@ -196,49 +237,92 @@ func runBench(ctx context.Context, config benchConfig) (report benchReport, err 
 		return benchReport{}, err
 	}
 	defer func() { err = errors.Join(err, drop()) }()
-	a, err := newApp(ctx, s, nil, webhooks.Config{}, discard())
+	a, err := newApp(ctx, s, nil, discard(), appSettings{})
 	if err != nil {
 		return benchReport{}, err
 	}
 	defer a.close()
 	report = benchReport{
 		OK: true, Engine: string(s.db.Engine()), Version: s.db.Version(), Durability: config.durability(), CPUs: runtime.NumCPU(), Seconds: config.Seconds,
+		Cells: []benchCell{},
 	}
+	if config.measures(benchHolds) || config.measures(benchSweeping) {
+		if err := measureStock(ctx, a, config, &report, say); err != nil {
+			return benchReport{}, err
+		}
+	}
+	if config.measures(benchRiver) {
+		say("jobs: %d at once, and %d each in a transaction of its own, medians of %d rounds", config.Jobs, benchJobsInTx, benchJobRounds)
+		if report.Jobs, err = measureJobs(ctx, s.db, config, say); err != nil {
+			return benchReport{}, err
+		}
+	}
+	if config.measures(benchMigrating) {
+		say("migration: a database with %d nights", config.Nights)
+		if report.Migration, err = measureMigration(ctx, s, config, say); err != nil {
+			return benchReport{}, err
+		}
+	}
+	if report.Audit, err = a.bookings.Audit(ctx, nil); err != nil {
+		return benchReport{}, err
+	}
+	report.OK = report.OK && report.Audit.OK
+	return report, nil
+}
+
+// measureStock sets up stock, and measures holds of it through a server process, cell by cell, and
+// the sweep of due ones.
+func measureStock(ctx context.Context, a *app, config benchConfig, report *benchReport, say func(string, ...any)) error {
 	say("Making stock: a hall of %d seats, a pool, a hotel …", config.Seats)
 	stock, err := makeBenchStock(ctx, a, config)
 	if err != nil {
-		return benchReport{}, err
+		return err
 	}
-	server, err := startBenchServer(ctx, config.Server, s.url)
+	if config.measures(benchHolds) {
+		if err := measureHolds(ctx, stock, config, report, say); err != nil {
+			return err
+		}
+	}
+	if config.measures(benchSweeping) {
+		say("sweep: holds of one unit each, all due at once")
+		if report.Sweep, err = measureSweep(ctx, stock, config, say); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func measureHolds(ctx context.Context, stock *benchStock, config benchConfig, report *benchReport, say func(string, ...any)) (err error) {
+	server, err := startBenchServer(ctx, config.Server, stock.app.store.url)
 	if err != nil {
-		return benchReport{}, err
+		return err
 	}
 	defer func() { err = errors.Join(err, server.stop()) }()
 	report.Memory.StartBytes = server.memory().now
 	if err := stock.startSessions(ctx, server.url, config); err != nil {
-		return benchReport{}, err
+		return err
 	}
 	defer stock.api.close()
-
 	for _, scenario := range config.Scenarios {
 		say("%s", benchHeadline(scenario, config))
 		cells, err := measureScenario(ctx, config, stock, scenario, say)
 		if err != nil {
-			return benchReport{}, err
+			return err
 		}
-		if report.Audit, err = a.bookings.Audit(ctx, nil); err != nil {
-			return benchReport{}, err
+		audit, err := stock.app.bookings.Audit(ctx, nil)
+		if err != nil {
+			return err
 		}
 		for i := range cells {
-			cells[i].Engine, cells[i].Audit.OK = report.Engine, report.Audit.OK
+			cells[i].Engine, cells[i].Audit.OK = report.Engine, audit.OK
 			report.OK = report.OK && len(cells[i].Errors) == 0
 		}
-		report.OK = report.OK && report.Audit.OK
+		report.OK = report.OK && audit.OK
 		report.Cells = append(report.Cells, cells...)
 	}
 	memory := server.memory()
 	report.Memory.EndBytes, report.Memory.PeakBytes = memory.now, memory.peak
-	return report, nil
+	return nil
 }
 
 // measureScenario measures one scenario with each number of clients, and what it is compared with.
@@ -289,20 +373,12 @@ func benchHeadline(scenario string, config benchConfig) string {
 }
 
 func printBench(out io.Writer, report benchReport) {
-	fmt.Fprintf(out, "\n%s, durability %s, %d CPUs shared by database, server and clients; %g s a cell\n\n",
+	fmt.Fprintf(out, "\n%s, durability %s, %d CPUs shared by database, server and clients; %g s a cell\n",
 		report.Version, report.Durability, report.CPUs, report.Seconds)
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(table, "scenario\tclients\tholds/s\tp50 ms\tp95 ms\tp99 ms\tplain SQL/s\tratio\trefused\t")
-	for _, cell := range report.Cells {
-		plain, ratio := "-", "-"
-		if cell.Baseline != nil {
-			plain, ratio = fmt.Sprintf("%.0f (%d clients)", cell.Baseline.PerSecond, cell.Baseline.Clients), fmt.Sprintf("%.2f", cell.Ratio)
-		}
-		fmt.Fprintf(table, "%s\t%d\t%.0f\t%.1f\t%.1f\t%.1f\t%s\t%s\t%s\t\n", cell.Scenario, cell.Clients, cell.HoldsPerSecond,
-			cell.P50Ms, cell.P95Ms, cell.P99Ms, plain, ratio, counts(cell.Refused, cell.Errors))
+	if len(report.Cells) > 0 {
+		printBenchCells(out, report.Cells)
 	}
-	// The terminal may be gone; the exit status says the same.
-	_ = table.Flush()
+	printBenchSections(out, report)
 	if report.Memory.PeakBytes > 0 {
 		const mib = 1 << 20
 		fmt.Fprintf(out, "\nMemory of the server process: %d MiB at the start, %d MiB at its peak, %d MiB at the end.\n",
@@ -317,6 +393,45 @@ func printBench(out io.Writer, report benchReport) {
 	}
 	if broken == 0 {
 		fmt.Fprintln(out, "The audit is clean.")
+	}
+}
+
+func printBenchCells(out io.Writer, cells []benchCell) {
+	fmt.Fprintln(out)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "scenario\tclients\tholds/s\tp50 ms\tp95 ms\tp99 ms\tplain SQL/s\tratio\trefused\t")
+	for _, cell := range cells {
+		plain, ratio := "-", "-"
+		if cell.Baseline != nil {
+			plain, ratio = fmt.Sprintf("%.0f (%d clients)", cell.Baseline.PerSecond, cell.Baseline.Clients), fmt.Sprintf("%.2f", cell.Ratio)
+		}
+		fmt.Fprintf(table, "%s\t%d\t%.0f\t%.1f\t%.1f\t%.1f\t%s\t%s\t%s\t\n", cell.Scenario, cell.Clients, cell.HoldsPerSecond,
+			cell.P50Ms, cell.P95Ms, cell.P99Ms, plain, ratio, counts(cell.Refused, cell.Errors))
+	}
+	// The terminal may be gone; the exit status says the same.
+	_ = table.Flush()
+}
+
+// printBenchSections tells what was measured beside holds.
+func printBenchSections(out io.Writer, report benchReport) {
+	if report.Jobs != nil {
+		fmt.Fprintln(out)
+		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+		fmt.Fprintln(table, "River\trivercrdb jobs/s\tstock jobs/s\tratio\t")
+		for _, rate := range report.Jobs.Rates {
+			stock, ratio := "-", "-"
+			if rate.Stock > 0 {
+				stock, ratio = fmt.Sprintf("%.0f", rate.Stock), fmt.Sprintf("%.2f", rate.Ratio)
+			}
+			fmt.Fprintf(table, "%s\t%.0f\t%s\t%s\t\n", rate.Activity, rate.RiverCRDB, stock, ratio)
+		}
+		_ = table.Flush()
+	}
+	if m := report.Migration; m != nil {
+		fmt.Fprintf(out, "\nMigration of %d nights (%d rows) from version %d to %d: %.2f s.\n", m.Nights, m.Rows, m.FromVersion, m.ToVersion, m.Seconds)
+	}
+	if report.Sweep != nil {
+		fmt.Fprintf(out, "\nSweep of %d due holds: %.0f holds/s.\n", report.Sweep.Due, report.Sweep.HoldsPerSecond)
 	}
 }
 

@@ -72,14 +72,16 @@ const (
 	serverLinesKept    = 20
 )
 
-// servingLine is how `holdfast serve` logs where it serves.
-var servingLine = regexp.MustCompile(`msg=serving .*\burl=(\S+)`)
+// servingLine is how `holdfast serve` logs where it serves, and `holdfast work` that it works.
+var servingLine = regexp.MustCompile(`msg=(?:serving .*\burl=(\S+)|working )`)
 
-// startBenchServer starts a server on a free port and waits until it serves.
-func startBenchServer(ctx context.Context, serve []string, databaseURL string) (*benchServer, error) {
+// startBenchServer starts a server on a free port and waits until it serves. environment is beside
+// the database's address.
+func startBenchServer(ctx context.Context, serve []string, databaseURL string, environment ...string) (*benchServer, error) {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	command := exec.CommandContext(running, serve[0], serve[1:]...) //nolint:gosec // it is this program
 	command.Env = append(withoutOwnVariables(os.Environ()), "HOLDFAST_DATABASE_URL="+databaseURL, "HOLDFAST_LISTEN=127.0.0.1:0")
+	command.Env = append(command.Env, environment...)
 	command.Cancel = func() error { return command.Process.Signal(os.Interrupt) }
 	command.WaitDelay = serverStopTimeout
 	stderr, err := command.StderrPipe()

@@ -34,16 +34,18 @@ const (
 
 // benchStock is what is held, and who holds it.
 type benchStock struct {
-	app    *app
-	actor  tenants.Actor
-	key    string
-	seats  []benchSeat
-	rooms  []inventory.RoomTypeID
-	house  tenants.PropertyID
-	pool   inventory.PoolID
-	show   inventory.ShowID
-	shards int
-	first  civil.Date
+	app   *app
+	actor tenants.Actor
+	key   string
+	// channel is the web shop.
+	channel tenants.ChannelID
+	seats   []benchSeat
+	rooms   []inventory.RoomTypeID
+	house   tenants.PropertyID
+	pool    inventory.PoolID
+	show    inventory.ShowID
+	shards  int
+	first   civil.Date
 
 	api    *apiClient
 	guests []apiCaller
@@ -74,13 +76,13 @@ func makeBenchStock(ctx context.Context, a *app, config benchConfig) (*benchStoc
 	if err := stock.makeHotel(ctx); err != nil {
 		return nil, err
 	}
-	return stock, stock.analyze(ctx)
+	return stock, stock.analyze(ctx, "show_seats", "pool_counters", "night_plans", "night_rates", "night_counters")
 }
 
 // analyze gives the planner its statistics. A database in use has them; right after a bulk load
 // they would come at some moment in the middle of the measurement.
-func (b *benchStock) analyze(ctx context.Context) error {
-	for _, table := range []string{"show_seats", "pool_counters", "night_plans", "night_rates", "night_counters"} {
+func (b *benchStock) analyze(ctx context.Context, tables ...string) error {
+	for _, table := range tables {
 		if _, err := b.app.store.db.Pool().Exec(ctx, "ANALYZE "+table); err != nil {
 			return fmt.Errorf("collect statistics of %s: %w", table, err)
 		}
@@ -114,7 +116,7 @@ func (b *benchStock) makeTenant(ctx context.Context) (tenants.VenueID, error) {
 	if err != nil {
 		return tenants.VenueID{}, err
 	}
-	b.key = key.Secret
+	b.key, b.channel = key.Secret, channel.ID
 	holdSeconds, holdsPerBuyer := int64(benchHoldSeconds), int64(1000)
 	if _, err := b.app.inventory.SetTerms(ctx, b.actor, inventory.TermsScope{}, inventory.TermsChange{
 		HoldSeconds: &holdSeconds, MaxHoldSeconds: &holdSeconds, MaxActiveHoldsPerBuyer: &holdsPerBuyer,

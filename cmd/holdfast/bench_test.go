@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/dbtest"
 )
 
@@ -39,6 +40,7 @@ func smallBench(t *testing.T) benchConfig {
 		DatabaseURL: dbtest.URL(t), Server: []string{os.Args[0], "-test.run=^TestServerProcess$", serveArgument}, Progress: io.Discard,
 		Seconds: 1, Clients: []int{2}, Scenarios: []string{benchSeats, benchPool, benchNights}, Baseline: true,
 		Seats: 500, Shards: 2, Guests: 10,
+		Sections: []string{benchHolds, benchRiver, benchMigrating, benchSweeping}, Jobs: 50, Nights: 2500, Due: 300,
 	}
 }
 
@@ -69,10 +71,44 @@ func TestTheBenchmarkProducesFigures(t *testing.T) {
 	if memory := report.Memory; runtime.GOOS == "linux" && (memory.StartBytes <= 0 || memory.PeakBytes < memory.StartBytes || memory.EndBytes <= 0) {
 		t.Errorf("the memory is %+v", memory)
 	}
+	if m := report.Migration; m == nil || m.Nights != 3000 || m.Rows != 9000 || m.FromVersion >= m.ToVersion || m.Seconds <= 0 {
+		t.Errorf("the migration is %+v", m)
+	}
+	if s := report.Sweep; s == nil || s.Due != 300 || s.HoldsPerSecond <= 0 {
+		t.Errorf("the sweep is %+v", s)
+	}
+	checkJobRates(t, report)
 	var table bytes.Buffer
 	printBench(&table, report)
-	if text := table.String(); !strings.Contains(text, "nights") || !strings.Contains(text, "The audit is clean.") {
+	if text := table.String(); !strings.Contains(text, "nights") || !strings.Contains(text, "InsertMany") || !strings.Contains(text, "The audit is clean.") {
 		t.Errorf("the table says\n%s", text)
+	}
+}
+
+func checkJobRates(t *testing.T, report benchReport) {
+	t.Helper()
+	if report.Jobs == nil || len(report.Jobs.Rates) != 3 {
+		t.Fatalf("the jobs are %+v", report.Jobs)
+	}
+	for _, rate := range report.Jobs.Rates {
+		compared := rate.Stock > 0 && rate.Ratio > 0
+		if rate.RiverCRDB <= 0 || compared == (report.Engine == string(db.EngineCockroachDB)) {
+			t.Errorf("the jobs' rate is %+v", rate)
+		}
+	}
+}
+
+// Without holds there is neither stock nor a server.
+func TestTheBenchmarkMeasuresOneSection(t *testing.T) {
+	t.Parallel()
+	config := smallBench(t)
+	config.Server, config.Sections = nil, []string{benchMigrating}
+	report, err := runBench(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !report.OK || report.Migration == nil || report.Jobs != nil || report.Sweep != nil || len(report.Cells) != 0 {
+		t.Errorf("the report is %+v", report)
 	}
 }
 
@@ -97,8 +133,15 @@ func TestBenchFlagsAreBounded(t *testing.T) {
 		"--seats":     func(c *benchConfig) { c.Seats = benchMaxSeats + 1 },
 		"--shards":    func(c *benchConfig) { c.Shards = 0 },
 		"--guests":    func(c *benchConfig) { c.Guests = -1 },
+		"--sections":  func(c *benchConfig) { c.Sections = []string{"hold"} },
+		"--jobs":      func(c *benchConfig) { c.Jobs = 0 },
+		"--nights":    func(c *benchConfig) { c.Nights = benchMaxNights + 1 },
+		"--due":       func(c *benchConfig) { c.Due = 0 },
 	} {
-		config := benchConfig{Seconds: 1, Clients: []int{1}, Scenarios: []string{benchPool}, Seats: 1, Shards: 1, Guests: 1}
+		config := benchConfig{
+			Seconds: 1, Clients: []int{1}, Scenarios: []string{benchPool}, Seats: 1, Shards: 1, Guests: 1,
+			Sections: []string{benchRiver}, Jobs: 1, Nights: 1, Due: 1,
+		}
 		if err := config.Validate(); err != nil {
 			t.Fatal(err)
 		}

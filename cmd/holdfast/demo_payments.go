@@ -13,6 +13,8 @@ import (
 const (
 	demoTokenPending = sandbox.TokenPendingApproveAfter + "600s"
 	demoTokenUnknown = sandbox.TokenUnknownThenApproveAfter + "600s"
+	// demoTokenLate is not ended by a cancellation either.
+	demoTokenLate = sandbox.TokenLateApproveAfter + "600s"
 )
 
 // settle makes the provider decide a buyer's charge now, and tell so by webhook.
@@ -128,7 +130,7 @@ func playLatePaymentRefunded(ctx context.Context, s *demoStage) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	paid, err := a.pays(ctx, hold, demoTokenPending)
+	paid, err := a.pays(ctx, hold, demoTokenLate)
 	if err != nil {
 		return "", err
 	}

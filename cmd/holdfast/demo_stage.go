@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/jobs"
 	"github.com/holdfast/holdfast/payments/sandbox"
 	"github.com/holdfast/holdfast/tenants"
@@ -42,7 +41,7 @@ func newDemoStage(ctx context.Context, s *store) (stage *demoStage, err error) {
 		return stage, err
 	}
 	stage.provider = provider
-	if stage.app, err = newApp(ctx, s, gateways, webhooks.Config{}, discard()); err != nil {
+	if stage.app, err = newApp(ctx, s, gateways, discard(), appSettings{}); err != nil {
 		return stage, err
 	}
 	handler, err := stage.app.handler(httpOptions{})

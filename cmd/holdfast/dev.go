@@ -98,7 +98,7 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeSandbox(ctx, provider)) }()
-	a, err := newApp(ctx, s, gateways, webhooks.Config{AllowHTTP: true, AllowPrivate: true}, logger)
+	a, err := newApp(ctx, s, gateways, logger, appSettings{receivers: webhooks.Config{AllowHTTP: true, AllowPrivate: true}})
 	if err != nil {
 		return err
 	}

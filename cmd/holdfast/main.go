@@ -17,6 +17,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/holdfast/holdfast/bookings"
 	"github.com/holdfast/holdfast/internal/fault"
 )
 
@@ -38,6 +39,10 @@ type cli struct {
 	Demo      demoCommand      `cmd:"" help:"Play the scenarios on a throw-away database and show what happened."`
 	Bench     benchCommand     `cmd:"" help:"Measure holds per second, latency and memory."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
+
+	// tuneSales changes the saga of serve and work. Failure tests kill the process there; no flag or
+	// variable reaches it.
+	tuneSales func(*bookings.Config)
 }
 
 func main() {
@@ -48,9 +53,10 @@ func main() {
 }
 
 // run is main without the exit: 0 is success, 1 a failure, 2 a command line that cannot be used.
-func run(ctx context.Context, args []string) int {
-	var command cli
-	parser, err := kong.New(&command, kong.Name("holdfast"), kong.UsageOnError(),
+func run(ctx context.Context, args []string) int { return (&cli{}).run(ctx, args) }
+
+func (c *cli) run(ctx context.Context, args []string) int {
+	parser, err := kong.New(c, kong.Name("holdfast"), kong.UsageOnError(),
 		kong.Description("Hotel and ticket inventory that never sells a unit twice."))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "holdfast:", err)
@@ -62,7 +68,7 @@ func run(ctx context.Context, args []string) int {
 		return 2
 	}
 	parsed.BindTo(ctx, (*context.Context)(nil))
-	if err := parsed.Run(&command); err != nil {
+	if err := parsed.Run(c); err != nil {
 		fmt.Fprintln(os.Stderr, "holdfast:", explain(err))
 		return 1
 	}

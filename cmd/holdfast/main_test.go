@@ -9,7 +9,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/dbtest"
 	"github.com/holdfast/holdfast/jobs"
@@ -61,7 +60,7 @@ func newEmptyApp(t testing.TB) *app {
 
 func appOn(t testing.TB, d *db.DB) *app {
 	t.Helper()
-	a, err := newApp(t.Context(), &store{db: d}, nil, webhooks.Config{}, discard())
+	a, err := newApp(t.Context(), &store{db: d}, nil, discard(), appSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}

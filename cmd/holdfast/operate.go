@@ -102,6 +102,7 @@ func (c *keyCreateCommand) Run(ctx context.Context, root *cli) error {
 }
 
 type auditCommand struct {
+	stalenessFlag
 	Tenant string `help:"Audit one tenant, by its public id."`
 	JSON   bool   `name:"json" help:"Print one JSON object."`
 }
@@ -135,7 +136,7 @@ func (c *auditCommand) Run(ctx context.Context, root *cli) error {
 			return errAudit
 		}
 		return nil
-	})
+	}, c.allowStale)
 }
 
 func printAudit(out io.Writer, report bookings.AuditReport) {

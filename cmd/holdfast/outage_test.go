@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/internal/embedded"
 	"github.com/holdfast/holdfast/tenants"
 )
@@ -34,7 +33,7 @@ func TestRequestsSayUnavailableWhileTheDatabaseIsDown(t *testing.T) {
 	if err := s.migrate(ctx, discard()); err != nil {
 		t.Fatal(err)
 	}
-	a, err := newApp(ctx, s, nil, webhooks.Config{}, discard())
+	a, err := newApp(ctx, s, nil, discard(), appSettings{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/graph/explorer"
+	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/jobs"
 	"github.com/holdfast/holdfast/payments"
 	"github.com/holdfast/holdfast/payments/sandbox"
@@ -67,11 +68,19 @@ func (f receiverFlags) config() webhooks.Config {
 	return webhooks.Config{AllowHTTP: f.WebhookHTTP, AllowPrivate: f.WebhookPrivate, Timeout: f.WebhookTimeout}
 }
 
+// stalenessFlag bounds the reads of a process that may be stale.
+type stalenessFlag struct {
+	MaxStaleness time.Duration `name:"max-staleness" env:"HOLDFAST_MAX_STALENESS" default:"5s" help:"On CockroachDB, how old lists, calendars, maps and audits may be at most, so that they neither wait for sales nor disturb them; 0 reads the present. Each read has a bound of its own, too."`
+}
+
+func (f stalenessFlag) allowStale(config *db.Config) { config.MaxStaleness = f.MaxStaleness }
+
 type serveCommand struct {
 	providerFlags
 	regionMapFlag
 	workFlags
 	receiverFlags
+	stalenessFlag
 	Listen        string `env:"HOLDFAST_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
 	Introspection bool   `env:"HOLDFAST_INTROSPECTION" help:"Let clients read the schema through introspection."`
 	Explorer      bool   `env:"HOLDFAST_EXPLORER" help:"Serve the GraphQL explorer at /explorer/ (needs introspection)."`
@@ -84,7 +93,7 @@ func (c *serveCommand) Run(ctx context.Context, root *cli) error {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, func(ctx context.Context, a *app) error {
+	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, c.stalenessFlag, func(ctx context.Context, a *app) error {
 		options := httpOptions{introspection: c.Introspection}
 		if c.Explorer {
 			options.explorer = &explorer.Config{}
@@ -122,6 +131,7 @@ func (c *serveCommand) Run(ctx context.Context, root *cli) error {
 
 type workCommand struct {
 	providerFlags
+	stalenessFlag
 	receiverFlags
 	regionMapFlag
 	workFlags
@@ -134,7 +144,7 @@ func (c *workCommand) Run(ctx context.Context, root *cli) error {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, func(ctx context.Context, a *app) error {
+	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, c.stalenessFlag, func(ctx context.Context, a *app) error {
 		listener, err := bind(ctx, c.Listen)
 		if err != nil {
 			return err
@@ -155,7 +165,7 @@ func (c *workCommand) Run(ctx context.Context, root *cli) error {
 }
 
 // withProcess opens the configured database for a long-running process.
-func (c *cli) withProcess(ctx context.Context, providers providerFlags, receivers receiverFlags, placed regionMapFlag, act func(ctx context.Context, a *app) error) (err error) {
+func (c *cli) withProcess(ctx context.Context, providers providerFlags, receivers receiverFlags, placed regionMapFlag, staleness stalenessFlag, act func(ctx context.Context, a *app) error) (err error) {
 	if c.DatabaseURL == "" {
 		return errors.New("HOLDFAST_DATABASE_URL is not set: serve and work need a database; `holdfast dev` starts one by itself")
 	}
@@ -168,12 +178,12 @@ func (c *cli) withProcess(ctx context.Context, providers providerFlags, receiver
 		return err
 	}
 	logger := c.logger()
-	s, err := openStore(ctx, c.DatabaseURL, "", nil, logger)
+	s, err := openStore(ctx, c.DatabaseURL, "", nil, logger, staleness.allowStale)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	a, err := newApp(ctx, s, gateways, receivers.config(), logger, named...)
+	a, err := newApp(ctx, s, gateways, logger, appSettings{receivers: receivers.config(), regions: named, tuneSales: c.tuneSales})
 	if err != nil {
 		return err
 	}

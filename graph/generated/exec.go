@@ -110,6 +110,7 @@ type MutationResolver interface {
 }
 type PaymentResolver interface {
 	Refunds(ctx context.Context, obj *Payment) ([]Refund, error)
+	Disputes(ctx context.Context, obj *Payment) ([]Dispute, error)
 }
 type PropertyResolver interface {
 	CancellationPolicy(ctx context.Context, obj *Property, checkIn *civil.Date) (*CancellationPolicy, error)
@@ -221,6 +222,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("DeleteWebhookEndpointInput", ec.unmarshalInputDeleteWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("ExtendHoldInput", ec.unmarshalInputExtendHoldInput),
 			graphql.NewInputUnmarshaler("HoldLineInput", ec.unmarshalInputHoldLineInput),
+			graphql.NewInputUnmarshaler("HostedPaymentInput", ec.unmarshalInputHostedPaymentInput),
 			graphql.NewInputUnmarshaler("ImportChartInput", ec.unmarshalInputImportChartInput),
 			graphql.NewInputUnmarshaler("MoneyInput", ec.unmarshalInputMoneyInput),
 			graphql.NewInputUnmarshaler("NightChangeInput", ec.unmarshalInputNightChangeInput),
@@ -458,13 +460,30 @@ input CheckoutInput {
 }
 
 """
-A payment method. Card numbers never come here, only the provider's names of them.
+A payment method: a token, or the provider's page. Card numbers never come here, only the provider's
+names of them.
 """
 input PaymentMethodInput {
   """
   The provider's token of the card or account, up to 200 characters.
   """
-  token: String!
+  token: String
+  """
+  Asks for a page of the provider on which the buyer pays.
+  """
+  hosted: HostedPaymentInput
+}
+
+"""
+A page of the provider. The payment's redirectUrl says where the buyer has to go; the page ends with
+the payment's window.
+"""
+input HostedPaymentInput {
+  """
+  Where the page sends the buyer back to: an https URL of up to 2000 characters. Coming back is no
+  proof of a payment: ask for the booking.
+  """
+  returnUrl: String!
 }
 
 """
@@ -514,6 +533,11 @@ type Payment {
   """
   declineCode: String
   """
+  Where the buyer has to go to pay or to confirm; null when there is nothing to do there, and for
+  everybody but the buyer and the partner who placed the hold.
+  """
+  redirectUrl: String
+  """
   When it was made.
   """
   createdAt: DateTime!
@@ -529,6 +553,48 @@ type Payment {
   What was given back, oldest first.
   """
   refunds: [Refund!]!
+  """
+  Its disputes, oldest first. A dispute moves money, not the seat.
+  """
+  disputes: [Dispute!]!
+}
+
+"""
+A payment that the buyer's bank asks back (a chargeback).
+"""
+type Dispute {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  How much is asked back.
+  """
+  amount: Money!
+  """
+  Where it stands.
+  """
+  state: DisputeState!
+  """
+  When it was known.
+  """
+  openedAt: DateTime!
+  """
+  When its end was known; null before.
+  """
+  closedAt: DateTime
+}
+
+"""
+Where a dispute stands.
+"""
+enum DisputeState {
+  "The money is asked back."
+  OPENED
+  "The seller keeps the money."
+  WON
+  "The buyer's bank has the money; it is not refunded on top."
+  LOST
 }
 
 """
@@ -541,6 +607,8 @@ enum PaymentState {
   SUBMITTED
   "The provider has not said; it is asked again."
   UNKNOWN
+  "The money is reserved, and taken only while the units can be sold."
+  AUTHORIZED
   "The money was taken."
   SUCCEEDED
   "No money was taken."
@@ -1867,6 +1935,12 @@ enum ChangeEventType {
   REFUND_SUCCEEDED
   "The payment provider refused to give the money back; it is asked again, or a person is."
   REFUND_FAILED
+  "The buyer disputes a payment with the bank; the booking stands."
+  DISPUTE_OPENED
+  "A dispute ended for the seller: the money stays."
+  DISPUTE_WON
+  "A dispute ended for the buyer: the bank took the money back, and the booking stands."
+  DISPUTE_LOST
   "Somebody tests the endpoint. Nothing happened."
   ENDPOINT_PING
 }
@@ -5161,6 +5235,20 @@ type Terms {
   Whether a selection may leave a single free seat.
   """
   orphanSeats: OrphanSeats!
+  """
+  When a payment takes its money.
+  """
+  capture: Capture!
+}
+
+"""
+When a payment takes its money.
+"""
+enum Capture {
+  "With the charge."
+  AUTOMATIC
+  "It is reserved first, and taken only while the units can still be sold."
+  MANUAL
 }
 
 """
@@ -5258,6 +5346,10 @@ input SetTermsInput {
   1 to 1000.
   """
   maxUnitsPerBuyer: Int
+  """
+  When a payment takes its money.
+  """
+  capture: Capture
 }
 `, BuiltIn: false},
 }
@@ -5713,6 +5805,22 @@ func (ec *executionContext) childFields_Contact(ctx context.Context, field graph
 	return nil, fmt.Errorf("no field named %q was found under type Contact", field.Name)
 }
 
+func (ec *executionContext) childFields_Dispute(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Dispute_id(ctx, field)
+	case "amount":
+		return ec.fieldContext_Dispute_amount(ctx, field)
+	case "state":
+		return ec.fieldContext_Dispute_state(ctx, field)
+	case "openedAt":
+		return ec.fieldContext_Dispute_openedAt(ctx, field)
+	case "closedAt":
+		return ec.fieldContext_Dispute_closedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Dispute", field.Name)
+}
+
 func (ec *executionContext) childFields_Event(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -5951,6 +6059,8 @@ func (ec *executionContext) childFields_Payment(ctx context.Context, field graph
 		return ec.fieldContext_Payment_disposition(ctx, field)
 	case "declineCode":
 		return ec.fieldContext_Payment_declineCode(ctx, field)
+	case "redirectUrl":
+		return ec.fieldContext_Payment_redirectUrl(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Payment_createdAt(ctx, field)
 	case "submittedAt":
@@ -5959,6 +6069,8 @@ func (ec *executionContext) childFields_Payment(ctx context.Context, field graph
 		return ec.fieldContext_Payment_settledAt(ctx, field)
 	case "refunds":
 		return ec.fieldContext_Payment_refunds(ctx, field)
+	case "disputes":
+		return ec.fieldContext_Payment_disputes(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Payment", field.Name)
 }
@@ -6511,6 +6623,8 @@ func (ec *executionContext) childFields_Terms(ctx context.Context, field graphql
 		return ec.fieldContext_Terms_admissionRequired(ctx, field)
 	case "orphanSeats":
 		return ec.fieldContext_Terms_orphanSeats(ctx, field)
+	case "capture":
+		return ec.fieldContext_Terms_capture(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Terms", field.Name)
 }
@@ -12444,6 +12558,130 @@ func (ec *executionContext) fieldContext_Contact_email(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Contact", field, false, false, "String")
 }
 
+func (ec *executionContext) _Dispute_id(ctx context.Context, field graphql.CollectedField, obj *Dispute) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Dispute_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Dispute_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Dispute", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Dispute_amount(ctx context.Context, field graphql.CollectedField, obj *Dispute) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Dispute_amount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Dispute_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Dispute",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Dispute_state(ctx context.Context, field graphql.CollectedField, obj *Dispute) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Dispute_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v DisputeState) graphql.Marshaler {
+			return ec.marshalNDisputeState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDisputeState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Dispute_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Dispute", field, false, false, "DisputeState")
+}
+
+func (ec *executionContext) _Dispute_openedAt(ctx context.Context, field graphql.CollectedField, obj *Dispute) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Dispute_openedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OpenedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Dispute_openedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Dispute", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Dispute_closedAt(ctx context.Context, field graphql.CollectedField, obj *Dispute) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Dispute_closedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClosedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Dispute_closedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Dispute", field, false, false, "DateTime")
+}
+
 func (ec *executionContext) _Event_id(ctx context.Context, field graphql.CollectedField, obj *Event) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -16069,6 +16307,29 @@ func (ec *executionContext) fieldContext_Payment_declineCode(_ context.Context, 
 	return graphql.NewScalarFieldContext("Payment", field, false, false, "String")
 }
 
+func (ec *executionContext) _Payment_redirectUrl(ctx context.Context, field graphql.CollectedField, obj *Payment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Payment_redirectUrl(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RedirectURL, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Payment_redirectUrl(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Payment", field, false, false, "String")
+}
+
 func (ec *executionContext) _Payment_createdAt(ctx context.Context, field graphql.CollectedField, obj *Payment) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -16165,6 +16426,38 @@ func (ec *executionContext) fieldContext_Payment_refunds(_ context.Context, fiel
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Refund(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Payment_disputes(ctx context.Context, field graphql.CollectedField, obj *Payment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Payment_disputes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Payment().Disputes(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []Dispute) graphql.Marshaler {
+			return ec.marshalNDispute2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDisputeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Payment_disputes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Payment",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Dispute(ctx, field)
 		},
 	}
 	return fc, nil
@@ -21986,6 +22279,29 @@ func (ec *executionContext) fieldContext_Terms_orphanSeats(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Terms", field, false, false, "OrphanSeats")
 }
 
+func (ec *executionContext) _Terms_capture(ctx context.Context, field graphql.CollectedField, obj *Terms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Terms_capture(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Capture, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Capture) graphql.Marshaler {
+			return ec.marshalNCapture2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCapture(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Terms_capture(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Terms", field, false, false, "Capture")
+}
+
 func (ec *executionContext) _Unit_kind(ctx context.Context, field graphql.CollectedField, obj *Unit) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -26595,6 +26911,48 @@ func UnmarshalHoldLineInput(ctx context.Context, raw any) (HoldLineInput, error)
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputHostedPaymentInput(ctx context.Context, obj any) (HostedPaymentInput, error) {
+	var it HostedPaymentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"returnUrl"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "returnUrl":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("returnUrl"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ReturnURL = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalHostedPaymentInput unmarshals raw into the HostedPaymentInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalHostedPaymentInput(ctx context.Context, raw any) (HostedPaymentInput, error) {
+	var out HostedPaymentInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "HostedPaymentInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputImportChartInput(ctx context.Context, obj any) (ImportChartInput, error) {
 	var it ImportChartInput
 	if obj == nil {
@@ -26883,7 +27241,7 @@ func (ec *executionContext) unmarshalInputPaymentMethodInput(ctx context.Context
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"token"}
+	fieldsInOrder := [...]string{"token", "hosted"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -26892,11 +27250,18 @@ func (ec *executionContext) unmarshalInputPaymentMethodInput(ctx context.Context
 		switch k {
 		case "token":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("token"))
-			data, err := ec.unmarshalNString2string(ctx, v)
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Token = data
+		case "hosted":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("hosted"))
+			data, err := ec.unmarshalOHostedPaymentInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHostedPaymentInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Hosted = data
 		}
 	}
 	return it, nil
@@ -28119,7 +28484,7 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"show", "property", "holdSeconds", "maxExtensions", "maxHoldSeconds", "processingSeconds", "graceSeconds", "latePayment", "onDecline", "maxSeatsPerHold", "maxQuantityPerHold", "maxNightsPerStay", "maxActiveHoldsPerBuyer", "maxActiveHoldsPerInstrument", "maxUnitsPerBuyer"}
+	fieldsInOrder := [...]string{"show", "property", "holdSeconds", "maxExtensions", "maxHoldSeconds", "processingSeconds", "graceSeconds", "latePayment", "onDecline", "maxSeatsPerHold", "maxQuantityPerHold", "maxNightsPerStay", "maxActiveHoldsPerBuyer", "maxActiveHoldsPerInstrument", "maxUnitsPerBuyer", "capture"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -28231,6 +28596,13 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 				return it, err
 			}
 			it.MaxUnitsPerBuyer = data
+		case "capture":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("capture"))
+			data, err := ec.unmarshalOCapture2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCapture(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Capture = data
 		}
 	}
 	return it, nil
@@ -30521,6 +30893,59 @@ func (ec *executionContext) _Contact(ctx context.Context, sel ast.SelectionSet, 
 	return out
 }
 
+var disputeImplementors = []string{"Dispute"}
+
+func (ec *executionContext) _Dispute(ctx context.Context, sel ast.SelectionSet, obj *Dispute) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, disputeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Dispute")
+		case "id":
+			out.Values[i] = ec._Dispute_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "amount":
+			out.Values[i] = ec._Dispute_amount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._Dispute_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "openedAt":
+			out.Values[i] = ec._Dispute_openedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "closedAt":
+			out.Values[i] = ec._Dispute_closedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var eventImplementors = []string{"Event", "Node"}
 
 func (ec *executionContext) _Event(ctx context.Context, sel ast.SelectionSet, obj *Event) graphql.Marshaler {
@@ -31690,6 +32115,11 @@ func (ec *executionContext) _Payment(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "redirectUrl":
+			out.Values[i] = ec._Payment_redirectUrl(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "createdAt":
 			out.Values[i] = ec._Payment_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -31710,6 +32140,12 @@ func (ec *executionContext) _Payment(ctx context.Context, sel ast.SelectionSet, 
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Payment_refunds(ctx, field, obj)
+				})
+		case "disputes":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Payment_disputes(ctx, field, obj)
 				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -33827,6 +34263,11 @@ func (ec *executionContext) _Terms(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "capture":
+			out.Values[i] = ec._Terms_capture(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -35470,6 +35911,16 @@ func (ec *executionContext) marshalNCancelledLine2ᚕgithubᚗcomᚋholdfastᚋh
 	return ret
 }
 
+func (ec *executionContext) unmarshalNCapture2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCapture(ctx context.Context, v any) (Capture, error) {
+	var res Capture
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNCapture2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCapture(ctx context.Context, sel ast.SelectionSet, v Capture) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNCategory2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCategory(ctx context.Context, sel ast.SelectionSet, v Category) graphql.Marshaler {
 	return ec._Category(ctx, sel, &v)
 }
@@ -35762,6 +36213,36 @@ func (ec *executionContext) marshalNDateTime2timeᚐTime(ctx context.Context, se
 func (ec *executionContext) unmarshalNDeleteWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeleteWebhookEndpointInput(ctx context.Context, v any) (DeleteWebhookEndpointInput, error) {
 	res, err := ec.unmarshalInputDeleteWebhookEndpointInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDispute2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDispute(ctx context.Context, sel ast.SelectionSet, v Dispute) graphql.Marshaler {
+	return ec._Dispute(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNDispute2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDisputeᚄ(ctx context.Context, sel ast.SelectionSet, v []Dispute) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDispute2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDispute(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNDisputeState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDisputeState(ctx context.Context, v any) (DisputeState, error) {
+	var res DisputeState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDisputeState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDisputeState(ctx context.Context, sel ast.SelectionSet, v DisputeState) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) marshalNEvent2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEvent(ctx context.Context, sel ast.SelectionSet, v *Event) graphql.Marshaler {
@@ -37596,6 +38077,22 @@ func (ec *executionContext) marshalOCancellation2ᚖgithubᚗcomᚋholdfastᚋho
 	return ec._Cancellation(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOCapture2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCapture(ctx context.Context, v any) (*Capture, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(Capture)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOCapture2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCapture(ctx context.Context, sel ast.SelectionSet, v *Capture) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) unmarshalOChangeEventType2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeEventTypeᚄ(ctx context.Context, v any) ([]ChangeEventType, error) {
 	if v == nil {
 		return nil, nil
@@ -37688,6 +38185,14 @@ func (ec *executionContext) marshalOHold2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 		return graphql.Null
 	}
 	return ec._Hold(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOHostedPaymentInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHostedPaymentInput(ctx context.Context, v any) (*HostedPaymentInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputHostedPaymentInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalOID2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {

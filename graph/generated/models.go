@@ -782,6 +782,20 @@ type DeleteWebhookEndpointInput struct {
 	Endpoint string `json:"endpoint"`
 }
 
+// A payment that the buyer's bank asks back (a chargeback).
+type Dispute struct {
+	// The public id.
+	ID string `json:"id"`
+	// How much is asked back.
+	Amount Money `json:"amount"`
+	// Where it stands.
+	State DisputeState `json:"state"`
+	// When it was known.
+	OpenedAt time.Time `json:"openedAt"`
+	// When its end was known; null before.
+	ClosedAt *time.Time `json:"closedAt"`
+}
+
 // A production.
 type Event struct {
 	// The public id.
@@ -931,6 +945,14 @@ func (HoldRefused) IsExtendHoldResult() {}
 func (HoldRefused) IsReleaseHoldResult() {}
 
 func (HoldRefused) IsRefusal() {}
+
+// A page of the provider. The payment's redirectUrl says where the buyer has to go; the page ends with
+// the payment's window.
+type HostedPaymentInput struct {
+	// Where the page sends the buyer back to: an https URL of up to 2000 characters. Coming back is no
+	// proof of a payment: ask for the booking.
+	ReturnURL string `json:"returnUrl"`
+}
 
 // A seating plan to be stored.
 type ImportChartInput struct {
@@ -1099,6 +1121,9 @@ type Payment struct {
 	Disposition *PaymentDisposition `json:"disposition"`
 	// The provider's reason for a decline, such as "insufficient_funds".
 	DeclineCode *string `json:"declineCode"`
+	// Where the buyer has to go to pay or to confirm; null when there is nothing to do there, and for
+	// everybody but the buyer and the partner who placed the hold.
+	RedirectURL *string `json:"redirectUrl"`
 	// When it was made.
 	CreatedAt time.Time `json:"createdAt"`
 	// When the provider was asked; null before.
@@ -1108,10 +1133,13 @@ type Payment struct {
 	Source    payments.AttemptID `json:"-"`
 }
 
-// A payment method. Card numbers never come here, only the provider's names of them.
+// A payment method: a token, or the provider's page. Card numbers never come here, only the provider's
+// names of them.
 type PaymentMethodInput struct {
 	// The provider's token of the card or account, up to 200 characters.
-	Token string `json:"token"`
+	Token *string `json:"token"`
+	// Asks for a page of the provider on which the buyer pays.
+	Hosted *HostedPaymentInput `json:"hosted"`
 }
 
 // One step of the money of a sale.
@@ -1715,6 +1743,8 @@ type SetTermsInput struct {
 	MaxActiveHoldsPerInstrument *int64 `json:"maxActiveHoldsPerInstrument"`
 	// 1 to 1000.
 	MaxUnitsPerBuyer *int64 `json:"maxUnitsPerBuyer"`
+	// When a payment takes its money.
+	Capture *Capture `json:"capture"`
 }
 
 // One performance of an event.
@@ -1865,6 +1895,8 @@ type Terms struct {
 	AdmissionRequired bool `json:"admissionRequired"`
 	// Whether a selection may leave a single free seat.
 	OrphanSeats OrphanSeats `json:"orphanSeats"`
+	// When a payment takes its money.
+	Capture Capture `json:"capture"`
 }
 
 // A unit of stock.
@@ -2376,6 +2408,64 @@ func (e CancellationFeeKind) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// When a payment takes its money.
+type Capture string
+
+const (
+	// With the charge.
+	CaptureAutomatic Capture = "AUTOMATIC"
+	// It is reserved first, and taken only while the units can still be sold.
+	CaptureManual Capture = "MANUAL"
+)
+
+var AllCapture = []Capture{
+	CaptureAutomatic,
+	CaptureManual,
+}
+
+func (e Capture) IsValid() bool {
+	switch e {
+	case CaptureAutomatic, CaptureManual:
+		return true
+	}
+	return false
+}
+
+func (e Capture) String() string {
+	return string(e)
+}
+
+func (e *Capture) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = Capture(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid Capture", str)
+	}
+	return nil
+}
+
+func (e Capture) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *Capture) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e Capture) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // What may happen. In webhooks the types are written like "booking.no_show". Types are added, never
 // renamed.
 type ChangeEventType string
@@ -2393,6 +2483,12 @@ const (
 	ChangeEventTypeRefundSucceeded ChangeEventType = "REFUND_SUCCEEDED"
 	// The payment provider refused to give the money back; it is asked again, or a person is.
 	ChangeEventTypeRefundFailed ChangeEventType = "REFUND_FAILED"
+	// The buyer disputes a payment with the bank; the booking stands.
+	ChangeEventTypeDisputeOpened ChangeEventType = "DISPUTE_OPENED"
+	// A dispute ended for the seller: the money stays.
+	ChangeEventTypeDisputeWon ChangeEventType = "DISPUTE_WON"
+	// A dispute ended for the buyer: the bank took the money back, and the booking stands.
+	ChangeEventTypeDisputeLost ChangeEventType = "DISPUTE_LOST"
 	// Somebody tests the endpoint. Nothing happened.
 	ChangeEventTypeEndpointPing ChangeEventType = "ENDPOINT_PING"
 )
@@ -2404,12 +2500,15 @@ var AllChangeEventType = []ChangeEventType{
 	ChangeEventTypeRefundRequested,
 	ChangeEventTypeRefundSucceeded,
 	ChangeEventTypeRefundFailed,
+	ChangeEventTypeDisputeOpened,
+	ChangeEventTypeDisputeWon,
+	ChangeEventTypeDisputeLost,
 	ChangeEventTypeEndpointPing,
 }
 
 func (e ChangeEventType) IsValid() bool {
 	switch e {
-	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeEndpointPing:
+	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeDisputeOpened, ChangeEventTypeDisputeWon, ChangeEventTypeDisputeLost, ChangeEventTypeEndpointPing:
 		return true
 	}
 	return false
@@ -2506,6 +2605,67 @@ func (e *ChannelKind) UnmarshalJSON(b []byte) error {
 }
 
 func (e ChannelKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where a dispute stands.
+type DisputeState string
+
+const (
+	// The money is asked back.
+	DisputeStateOpened DisputeState = "OPENED"
+	// The seller keeps the money.
+	DisputeStateWon DisputeState = "WON"
+	// The buyer's bank has the money; it is not refunded on top.
+	DisputeStateLost DisputeState = "LOST"
+)
+
+var AllDisputeState = []DisputeState{
+	DisputeStateOpened,
+	DisputeStateWon,
+	DisputeStateLost,
+}
+
+func (e DisputeState) IsValid() bool {
+	switch e {
+	case DisputeStateOpened, DisputeStateWon, DisputeStateLost:
+		return true
+	}
+	return false
+}
+
+func (e DisputeState) String() string {
+	return string(e)
+}
+
+func (e *DisputeState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = DisputeState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid DisputeState", str)
+	}
+	return nil
+}
+
+func (e DisputeState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *DisputeState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e DisputeState) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -2943,6 +3103,8 @@ const (
 	PaymentStateSubmitted PaymentState = "SUBMITTED"
 	// The provider has not said; it is asked again.
 	PaymentStateUnknown PaymentState = "UNKNOWN"
+	// The money is reserved, and taken only while the units can be sold.
+	PaymentStateAuthorized PaymentState = "AUTHORIZED"
 	// The money was taken.
 	PaymentStateSucceeded PaymentState = "SUCCEEDED"
 	// No money was taken.
@@ -2953,13 +3115,14 @@ var AllPaymentState = []PaymentState{
 	PaymentStateCreated,
 	PaymentStateSubmitted,
 	PaymentStateUnknown,
+	PaymentStateAuthorized,
 	PaymentStateSucceeded,
 	PaymentStateDeclined,
 }
 
 func (e PaymentState) IsValid() bool {
 	switch e {
-	case PaymentStateCreated, PaymentStateSubmitted, PaymentStateUnknown, PaymentStateSucceeded, PaymentStateDeclined:
+	case PaymentStateCreated, PaymentStateSubmitted, PaymentStateUnknown, PaymentStateAuthorized, PaymentStateSucceeded, PaymentStateDeclined:
 		return true
 	}
 	return false

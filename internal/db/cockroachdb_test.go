@@ -33,8 +33,25 @@ func (s *script) Begin(ctx context.Context) (pgx.Tx, error) {
 }
 
 func (s *script) BeginTx(_ context.Context, options pgx.TxOptions) (pgx.Tx, error) {
-	s.sent = append(s.sent, "BEGIN "+string(options.IsoLevel))
+	statement := "BEGIN " + string(options.IsoLevel)
+	if options.BeginQuery != "" {
+		statement = options.BeginQuery
+	}
+	s.sent = append(s.sent, statement)
 	return s, s.beginErr
+}
+
+// QueryRow answers every query with one timestamp.
+func (s *script) QueryRow(_ context.Context, sql string, _ ...any) pgx.Row {
+	s.sent = append(s.sent, sql)
+	return row{"1700000000123456789.0000000002"}
+}
+
+type row struct{ text string }
+
+func (r row) Scan(dest ...any) error {
+	*dest[0].(*string) = r.text //nolint:forcetypeassert // the test's own query
+	return nil
 }
 
 func (s *script) Exec(_ context.Context, sql string, _ ...any) (pgconn.CommandTag, error) {
@@ -165,14 +182,28 @@ func TestOnceCockroachDB(t *testing.T) {
 
 var errAny = errors.New("any error")
 
+// lateContext has a deadline that passes when the test says so.
+type lateContext struct {
+	context.Context //nolint:containedctx // it is a context
+
+	passed bool
+}
+
+func (c *lateContext) Err() error {
+	if c.passed {
+		return context.DeadlineExceeded
+	}
+	return nil
+}
+
 func TestOnceCockroachDBOutOfTime(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	_, err := onceCockroachDB(ctx, &script{}, limits{attempts: 0}, func(ctx context.Context, _ pgx.Tx) (int, error) {
-		if ctx.Err() != nil {
-			return 0, ctx.Err()
+	late := &lateContext{Context: t.Context()}
+	_, err := onceCockroachDB(late, &script{}, limits{attempts: 0}, func(context.Context, pgx.Tx) (int, error) {
+		if late.passed {
+			return 0, late.Err()
 		}
+		late.passed = true
 		return 0, sqlState("40001")
 	})
 	if !errors.Is(err, ErrContention) {
@@ -251,6 +282,87 @@ func TestDetect(t *testing.T) {
 		engine, version, err := detect(c.answer)
 		if engine != c.engine || version != c.version || (err == nil) != (c.engine != "") {
 			t.Errorf("detect(%q) = %q, %q, %v; want %q, %q", c.answer, engine, version, err, c.engine, c.version)
+		}
+	}
+}
+
+const aFewSecondsAgo = "BEGIN TRANSACTION ISOLATION LEVEL SERIALIZABLE, READ ONLY, AS OF SYSTEM TIME '-2.5s'"
+
+func TestSnapshotsOnCockroachDB(t *testing.T) {
+	t.Parallel()
+	const stale, asOf = 2500 * time.Millisecond, "SELECT cluster_logical_timestamp()::text AS as_of"
+	cases := map[string]struct {
+		staleness time.Duration
+		answers   []error
+		wantErr   bool
+		wantSent  []string
+	}{
+		"the present":                          {0, nil, false, []string{"BEGIN serializable", "ROLLBACK"}},
+		"stale":                                {stale, nil, false, []string{aFewSecondsAgo, asOf, "ROLLBACK"}},
+		"a conflict runs again, as stale":      {stale, []error{sqlState("40001")}, false, []string{aFewSecondsAgo, asOf, "ROLLBACK", aFewSecondsAgo, asOf, "ROLLBACK"}},
+		"a table that was not there yet":       {stale, []error{sqlState("42P01")}, false, []string{aFewSecondsAgo, asOf, "ROLLBACK", "BEGIN serializable", "ROLLBACK"}},
+		"a column that was not there yet":      {stale, []error{sqlState("42703")}, false, []string{aFewSecondsAgo, asOf, "ROLLBACK", "BEGIN serializable", "ROLLBACK"}},
+		"a database that was not there yet":    {stale, []error{sqlState("3D000")}, false, []string{aFewSecondsAgo, asOf, "ROLLBACK", "BEGIN serializable", "ROLLBACK"}},
+		"a table that is not there at all":     {stale, []error{sqlState("42P01"), sqlState("42P01")}, true, []string{aFewSecondsAgo, asOf, "ROLLBACK", "BEGIN serializable", "ROLLBACK"}},
+		"the present has nothing to fall back": {0, []error{sqlState("42P01")}, true, []string{"BEGIN serializable", "ROLLBACK"}},
+		"another error is not the past's":      {stale, []error{sqlState("22P02")}, true, []string{aFewSecondsAgo, asOf, "ROLLBACK"}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, runs := &script{}, 0
+			_, err := snapshotWithFallback(t.Context(), s, EngineCockroachDB, limits{attempts: 3}, c.staleness, func(ctx context.Context, at Snapshot) (struct{}, error) {
+				runs++
+				if at.stale {
+					got, err := at.AsOf(ctx)
+					if want := time.Date(2023, 11, 14, 22, 13, 20, 123456000, time.UTC); err != nil || !got.Equal(want) {
+						t.Errorf("as of %s, error %v; want %s", got, err, want)
+					}
+				}
+				if runs <= len(c.answers) {
+					return struct{}{}, c.answers[runs-1]
+				}
+				return struct{}{}, nil
+			})
+			if (err != nil) != c.wantErr {
+				t.Errorf("error %v, want one: %t", err, c.wantErr)
+			}
+			if !reflect.DeepEqual(s.sent, c.wantSent) {
+				t.Errorf("sent %q\nwant %q", s.sent, c.wantSent)
+			}
+		})
+	}
+}
+
+func TestStaleness(t *testing.T) {
+	t.Parallel()
+	cockroach := &DB{engine: EngineCockroachDB, maxStaleness: 5 * time.Second}
+	cases := map[string]struct {
+		ctx     context.Context //nolint:containedctx // it is what is tested
+		db      *DB
+		options []ReadOption
+		want    time.Duration
+	}{
+		"without a choice the present":      {t.Context(), cockroach, nil, 0},
+		"as the query chooses":              {t.Context(), cockroach, []ReadOption{Stale(2 * time.Second)}, 2 * time.Second},
+		"within the process's bound":        {t.Context(), cockroach, []ReadOption{Stale(time.Minute)}, 5 * time.Second},
+		"never in the future":               {t.Context(), cockroach, []ReadOption{Stale(-time.Second)}, 0},
+		"not where all must be fresh":       {Fresh(t.Context()), cockroach, []ReadOption{Stale(time.Second)}, 0},
+		"not in a process that allows none": {t.Context(), &DB{engine: EngineCockroachDB}, []ReadOption{Stale(time.Second)}, 0},
+		"not on PostgreSQL":                 {t.Context(), &DB{engine: EnginePostgreSQL, maxStaleness: time.Second}, []ReadOption{Stale(time.Second)}, 0},
+	}
+	for name, c := range cases {
+		if got := c.db.staleness(c.ctx, c.options); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+func TestWallTime(t *testing.T) {
+	t.Parallel()
+	for _, bad := range []string{"", "now", ".5", "-"} {
+		if got, err := wallTime(bad); err == nil {
+			t.Errorf("%q is %s", bad, got)
 		}
 	}
 }

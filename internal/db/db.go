@@ -40,6 +40,9 @@ type Config struct {
 	ConnectTimeout time.Duration
 	// ApplicationName is shown in the server's list of sessions. Default "holdfast".
 	ApplicationName string
+	// MaxStaleness bounds how old the reads may be that allow themselves to be stale; see Stale.
+	// Default 0: none is, as a process wants that reads back what it has written.
+	MaxStaleness time.Duration
 	// Metrics receives the transaction metrics. Default: a registry that nobody reads.
 	Metrics prometheus.Registerer
 }
@@ -74,6 +77,9 @@ func (c Config) Validate() error {
 	if c.ConnectTimeout < 0 {
 		return errors.New("ConnectTimeout: expected a positive duration, or 0 for the default")
 	}
+	if c.MaxStaleness < 0 || c.MaxStaleness > longestStaleness {
+		return fmt.Errorf("MaxStaleness: expected 0 to %s", longestStaleness)
+	}
 	return nil
 }
 
@@ -84,6 +90,8 @@ type DB struct {
 	version string
 	metrics *metrics
 	limits  limits
+	// maxStaleness is Config's.
+	maxStaleness time.Duration
 }
 
 // Open connects and finds out which engine answers.
@@ -128,7 +136,7 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 		pool.Close()
 		return nil, err
 	}
-	return &DB{pool: pool, engine: engine, version: shown, metrics: m, limits: defaultLimits()}, nil
+	return &DB{pool: pool, engine: engine, version: shown, metrics: m, limits: defaultLimits(), maxStaleness: config.MaxStaleness}, nil
 }
 
 // Pool is for reads and for libraries that bring their own transactions, such as River.

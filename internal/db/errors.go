@@ -36,6 +36,11 @@ const (
 	codeAdminShutdown        = "57P01"
 	codeCrashShutdown        = "57P02"
 	codeCannotConnectNow     = "57P03"
+	codeUndefinedDatabase    = "3D000"
+	codeUndefinedSchema      = "3F000"
+	codeUndefinedTable       = "42P01"
+	codeUndefinedColumn      = "42703"
+	codeUndefinedObject      = "42704"
 
 	classConnectionException  = "08"
 	classConstraintViolation  = "23"

@@ -377,6 +377,36 @@ func TestInSnapshotReadsOneState(t *testing.T) {
 	}
 }
 
+// A snapshot knows its instant: what is committed after it is neither seen nor counted as earlier.
+func TestInSnapshotAsOf(t *testing.T) {
+	t.Parallel()
+	d := open(t, db.Config{URL: dbtest.URL(t), MaxStaleness: time.Second})
+	// On CockroachDB the table has to be as old as the read.
+	c := newCounter(t)
+	for _, options := range [][]db.ReadOption{nil, {db.Stale(time.Millisecond)}} {
+		var before, after time.Time
+		const clock = "SELECT clock_timestamp()"
+		if err := d.Pool().QueryRow(t.Context(), clock).Scan(&before); err != nil {
+			t.Fatal(err)
+		}
+		asOf, err := db.InSnapshotAsOf(t.Context(), d, func(ctx context.Context, s db.Snapshot) (time.Time, error) {
+			if _, err := c.read(ctx, s.Tx); err != nil {
+				return time.Time{}, err
+			}
+			return s.AsOf(ctx)
+		}, options...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Pool().QueryRow(t.Context(), clock).Scan(&after); err != nil {
+			t.Fatal(err)
+		}
+		if asOf.Before(before.Add(-time.Millisecond)) || asOf.After(after) {
+			t.Errorf("as of %s, want between %s and %s", asOf, before, after)
+		}
+	}
+}
+
 func TestInSnapshotRefusesWrites(t *testing.T) {
 	t.Parallel()
 	d, c := dbtest.Open(t), newCounter(t)

@@ -26,6 +26,9 @@ const (
 	// idleInTransaction is after which silence the server ends a transaction. It is longer than a
 	// transaction may last: only a process that hangs or has lost its network meets it.
 	idleInTransaction = 30 * time.Second
+	// longestStaleness is the most that Config.MaxStaleness takes: far less than CockroachDB keeps old
+	// rows for, and more than any follower needs.
+	longestStaleness = time.Minute
 	// maxReplays is how often Replayable runs a command again after an unknown outcome.
 	maxReplays = 4
 )

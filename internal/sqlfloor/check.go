@@ -65,6 +65,7 @@ var rules = []Rule{
 	rule("index-function", ` INDEX .* WHERE .*\b(?:[A-HJ-Z]\w*|I[A-MO-Z]\w*) \( `, "no functions in the predicate of a partial index"),
 	rule("index-include", ` INDEX .*\) INCLUDE \( | CONCURRENTLY `, "CockroachDB 21.1 has neither"),
 	rule("division", ` / `, "two integers give an integer on PostgreSQL and a decimal on CockroachDB"),
+	rule("system-time", ` AS OF SYSTEM TIME | CLUSTER_LOGICAL_TIMESTAMP `, "PostgreSQL has neither: db.InSnapshot with db.Stale"),
 	rule("merge", `^ MERGE | TABLESAMPLE | (GROUPING SETS|CUBE|ROLLUP) \(`, "CockroachDB 21.1 has none"),
 	rule("computed-column", ` \) VIRTUAL `, "PostgreSQL 15 has only STORED ones"),
 	rule("not-repeatable", `^ CREATE (UNIQUE )?(INDEX|TABLE|SEQUENCE|SCHEMA|DATABASE|TYPE) ([^I]|I[^F]|$)|^ DROP \w+ ([^I]|I[^F]|$)|^ ALTER TABLE ([^I]|I[^F])| (ADD|DROP) (COLUMN|CONSTRAINT) ([^I]|I[^F])`,

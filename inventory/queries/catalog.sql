@@ -121,7 +121,7 @@ CROSS JOIN LATERAL (
     FROM hold_lines own
     WHERE own.tenant_id = h.tenant_id AND own.region = h.region AND own.hold_id = h.id AND own.kind <> 'SEAT'
     OFFSET 0) AS l
-WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at <= now()
+WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at <= sqlc.arg(as_of)::timestamptz
 GROUP BY l.kind, l.pool_id, l.room_type_id, l.property_id, l.night;
 
 -- name: RoomTypeInsert :exec

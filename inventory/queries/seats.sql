@@ -44,7 +44,7 @@ FROM (SELECT unnest(@seat_ids::uuid[]) AS seat_id, unnest(@price_level_ids::uuid
 
 -- name: SeatStatuses :many
 -- The seats of a completed show stand in the past table, while they are being moved in both.
-SELECT u.seat_id, u.price_level_id, u.state, (u.state = 'HELD' AND u.claimable_at <= now())::boolean AS due, u.block_channel_id
+SELECT u.seat_id, u.price_level_id, u.state, (u.state = 'HELD' AND u.claimable_at <= sqlc.arg(as_of)::timestamptz)::boolean AS due, u.block_channel_id
 FROM (
     SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id
     FROM show_seats s

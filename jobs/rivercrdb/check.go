@@ -38,15 +38,15 @@ func (r *recorder) Query(_ context.Context, sql string, _ ...any) (pgx.Rows, err
 func (r *recorder) QueryRow(_ context.Context, sql string, _ ...any) pgx.Row {
 	r.names[statementName(sql)] = true
 	if statementName(sql) == "PGGetProductAndVersion" {
-		return capabilitiesRow{}
+		return capabilitiesRow{product: "CockroachDB (as -YB)"}
 	}
 	return errorRow{errNotSent}
 }
 
-// capabilitiesRow is what the edited PGGetProductAndVersion reads from the server.
-type capabilitiesRow struct{}
+// capabilitiesRow is what PGGetProductAndVersion reads from a server of some product, of version 0.
+type capabilitiesRow struct{ product string }
 
-func (capabilitiesRow) Scan(dest ...any) error {
+func (r capabilitiesRow) Scan(dest ...any) error {
 	if len(dest) != 3 {
 		return fmt.Errorf("%w: PGGetProductAndVersion reads %d columns", ErrStatementChanged, len(dest))
 	}
@@ -54,7 +54,7 @@ func (capabilitiesRow) Scan(dest ...any) error {
 	if !isString {
 		return fmt.Errorf("%w: PGGetProductAndVersion reads a %T first", ErrStatementChanged, dest[0])
 	}
-	*product = "CockroachDB (as -YB)"
+	*product = r.product
 	return nil
 }
 
@@ -63,7 +63,11 @@ func (capabilitiesRow) Scan(dest ...any) error {
 // may have been renamed, and would go out as it is.
 func checkStatements(ctx context.Context, skipLocked bool) error {
 	seen := &recorder{names: make(map[string]bool)}
-	e := newDriver(nil, skipLocked).UnwrapExecutor(seen)
+	d, err := newDriver(ctx, nil, skipLocked)
+	if err != nil {
+		return err
+	}
+	e := d.UnwrapExecutor(seen)
 	unique := []*riverdriver.JobInsertFastParams{{UniqueKey: []byte{1}, UniqueStates: 1}}
 	calls := []func() error{
 		func() error { return e.InitDriver(ctx) },

@@ -43,6 +43,8 @@ var schemaName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 type Driver struct {
 	*riverpgxv5.Driver
 
+	// plain is riverpgxv5 for inserts without a unique job; see executor.JobInsertFastMany.
+	plain    *riverpgxv5.Driver
 	pool     *pgxpool.Pool
 	rewriter *rewriter
 }
@@ -75,7 +77,10 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Driver, error
 	if err := checkStatements(ctx, skipLocked); err != nil {
 		return nil, err
 	}
-	d := newDriver(pool, skipLocked)
+	d, err := newDriver(ctx, pool, skipLocked)
+	if err != nil {
+		return nil, err
+	}
 	// The answer is a constant, kept for the driver's lifetime: asked here, it never becomes the
 	// first statement of a transaction that should hold only an insert.
 	if err := d.GetExecutor().InitDriver(ctx); err != nil {
@@ -84,8 +89,22 @@ func New(ctx context.Context, pool *pgxpool.Pool, config Config) (*Driver, error
 	return d, nil
 }
 
-func newDriver(pool *pgxpool.Pool, skipLocked bool) *Driver {
-	return &Driver{Driver: riverpgxv5.New(nil), pool: pool, rewriter: &rewriter{skipLocked: skipLocked}}
+func newDriver(ctx context.Context, pool *pgxpool.Pool, skipLocked bool) (*Driver, error) {
+	plain := riverpgxv5.New(nil)
+	// Told here, it never asks the server.
+	if err := plain.UnwrapExecutor(plainCapabilities{}).InitDriver(ctx); err != nil {
+		return nil, fmt.Errorf("rivercrdb: initialize riverpgxv5 for plain inserts: %w", err)
+	}
+	return &Driver{Driver: riverpgxv5.New(nil), plain: plain, pool: pool, rewriter: &rewriter{skipLocked: skipLocked}}, nil
+}
+
+// plainCapabilities answers River's question for the product with one that has xmax.
+type plainCapabilities struct{ pgx.Tx }
+
+func (plainCapabilities) Conn() *pgx.Conn { return nil }
+
+func (plainCapabilities) QueryRow(context.Context, string, ...any) pgx.Row {
+	return capabilitiesRow{product: "CockroachDB"}
 }
 
 // probeSkipLocked is whether the server takes FOR UPDATE SKIP LOCKED. It asks on the table that it
@@ -119,9 +138,9 @@ func (d *Driver) SkipLocked() bool { return d.rewriter.skipLocked }
 
 // GetExecutor runs statements on the pool.
 func (d *Driver) GetExecutor() riverdriver.Executor {
-	inner := d.Driver.UnwrapExecutor(newRewriteTx(&poolTx{pool: d.pool}, d.rewriter))
+	tx := newRewriteTx(&poolTx{pool: d.pool}, d.rewriter)
 	// As an Executor only: River takes whatever has Commit for an open transaction.
-	return &executor{Executor: inner, driver: d}
+	return &executor{Executor: d.Driver.UnwrapExecutor(tx), plain: d.plain.UnwrapExecutor(tx), driver: d}
 }
 
 // UnwrapExecutor runs statements in a transaction of the caller.

@@ -89,7 +89,7 @@ func editsOf(name string, d dialect) []edit {
 		)
 
 	case "JobInsertFastMany":
-		return append([]edit{
+		return append(append([]edit{
 			{
 				old: "WITH raw_job_data AS (",
 				new: "WITH raw_job_data AS MATERIALIZED (",
@@ -97,7 +97,7 @@ func editsOf(name string, d dialect) []edit {
 			},
 			jsonArrayEdit("$2", "args"),
 			jsonArrayEdit("$6", "metadata"),
-		}, conflictEdit(d))
+		}, conflictEdit(d)), duplicateEdits(d)...)
 
 	case "JobInsertFullMany":
 		return []edit{jsonArrayEdit("$1", "args"), jsonArrayEdit("$8", "metadata")}
@@ -243,6 +243,19 @@ func conflictEdit(d dialect) edit {
 		return edit{old: arbiter, new: "", why: why}
 	}
 	return edit{old: arbiter, new: "ON CONFLICT (unique_active) DO UPDATE SET kind = river_job.kind\n", why: why}
+}
+
+// duplicateEdits say of a plain insert that none of its rows was there before, which River, told that
+// there is xmax, would ask it.
+func duplicateEdits(d dialect) []edit {
+	if !d.plainInsert {
+		return nil
+	}
+	return []edit{{
+		old: "(xmax != 0) AS unique_skipped_as_duplicate",
+		new: "false AS unique_skipped_as_duplicate",
+		why: "there is no xmax, and without an arbiter there are no duplicates",
+	}}
 }
 
 func jsonArrayEdit(parameter, column string) edit {

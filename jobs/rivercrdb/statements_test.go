@@ -58,7 +58,7 @@ func (f *fakeTx) Query(_ context.Context, sql string, args ...any) (pgx.Rows, er
 func (f *fakeTx) QueryRow(_ context.Context, sql string, args ...any) pgx.Row {
 	f.keep(sql, args)
 	if statementName(sql) == "PGGetProductAndVersion" {
-		return capabilitiesRow{}
+		return capabilitiesRow{product: "CockroachDB (as -YB)"}
 	}
 	return errorRow{pgx.ErrNoRows}
 }
@@ -271,7 +271,7 @@ func calls(e riverdriver.Executor, schema string) map[string]func(ctx context.Co
 func sent(t *testing.T, skipLocked bool, schema string) []string {
 	t.Helper()
 	tx := &fakeTx{}
-	byMethod := calls(newDriver(nil, skipLocked).UnwrapExecutor(tx), schema)
+	byMethod := calls(driverOf(t, skipLocked).UnwrapExecutor(tx), schema)
 	byMethod["InitDriver"](t.Context())
 	tx.statements = nil
 	methods := reflect.TypeFor[riverdriver.Executor]()
@@ -287,11 +287,21 @@ func sent(t *testing.T, skipLocked bool, schema string) []string {
 	return append([]string{initStatement(t, skipLocked)}, tx.statements...)
 }
 
+// driverOf is a driver without a pool.
+func driverOf(t *testing.T, skipLocked bool) *Driver {
+	t.Helper()
+	d, err := newDriver(t.Context(), nil, skipLocked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
 // initStatement is what a new driver sends first, once.
 func initStatement(t *testing.T, skipLocked bool) string {
 	t.Helper()
 	tx := &fakeTx{}
-	if err := newDriver(nil, skipLocked).UnwrapExecutor(tx).InitDriver(t.Context()); err != nil {
+	if err := driverOf(t, skipLocked).UnwrapExecutor(tx).InitDriver(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return tx.statements[0]
@@ -459,7 +469,7 @@ func TestStateChangesAreSplit(t *testing.T) {
 	t.Parallel()
 	const jobs = 2*maxStateChanges + 1
 	tx := &fakeTx{}
-	e := newDriver(nil, false).UnwrapExecutor(tx)
+	e := driverOf(t, false).UnwrapExecutor(tx)
 	if _, err := e.JobSetStateIfRunningMany(t.Context(), &riverdriver.JobSetStateIfRunningManyParams{
 		ID: make([]int64, jobs), Attempt: make([]*int, jobs), ErrData: make([][]byte, jobs),
 		FinalizedAt: make([]*time.Time, jobs), MetadataDoMerge: make([]bool, jobs), MetadataUpdates: make([][]byte, jobs),
@@ -476,9 +486,33 @@ func TestStateChangesAreSplit(t *testing.T) {
 	}
 }
 
+// An insert without a unique job carries no nonce, and one with them does.
+func TestOnlyUniqueInsertsCarryANonce(t *testing.T) {
+	t.Parallel()
+	tx := &fakeTx{}
+	e := driverOf(t, false).UnwrapExecutor(tx)
+	if err := e.InitDriver(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for _, key := range [][]byte{nil, []byte("key")} {
+		tx.args = nil
+		if _, err := e.JobInsertFastMany(t.Context(), &riverdriver.JobInsertFastManyParams{
+			Jobs: []*riverdriver.JobInsertFastParams{{Kind: "k", State: rivertype.JobStateAvailable}, {Kind: "k", State: rivertype.JobStateAvailable, UniqueKey: key, UniqueStates: 0xff}},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		metadata := tx.args[0][5].([][]byte) //nolint:forcetypeassert // the sixth parameter
+		for _, m := range metadata {
+			if _, nonce := riverdriver.UniqueInsertMetadataNonce(m); nonce != (key != nil) {
+				t.Errorf("key %q: metadata %s", key, m)
+			}
+		}
+	}
+}
+
 func TestOnlyFixedTextsAreRemembered(t *testing.T) {
 	t.Parallel()
-	d := newDriver(nil, false)
+	d := driverOf(t, false)
 	for _, call := range calls(d.UnwrapExecutor(&fakeTx{}), "river") {
 		call(t.Context())
 	}
@@ -513,7 +547,7 @@ func TestASecondStatementInALoneTransactionFails(t *testing.T) {
 
 func TestTheDriverPolls(t *testing.T) {
 	t.Parallel()
-	d := newDriver(nil, false)
+	d := driverOf(t, false)
 	if d.SupportsListener() || d.SupportsListenNotify() {
 		t.Error("the driver says that it can listen or notify")
 	}

@@ -34,6 +34,11 @@ UPDATE refunds
 SET state = 'SUBMITTED', next_check_at = @next_check_at::timestamptz, checks = checks + 1, version = version + 1
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state IN ('REQUESTED', 'SUBMITTED');
 
+-- name: RefundPostpone :execrows
+UPDATE refunds
+SET next_check_at = @next_check_at::timestamptz, checks = checks + 1, version = version + 1
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id AND state = 'REQUESTED';
+
 -- name: RefundSettle :execrows
 UPDATE refunds
 SET state = @to_state, provider_refund = @provider_refund, failure_code = @failure_code, settled_at = @now::timestamptz,

@@ -20,6 +20,7 @@ const (
 	maxAccountLength     = 128
 	maxReferenceLength   = 128
 	maxDescriptionLength = 500
+	maxReturnURLLength   = 2000
 	defaultPage          = 100
 	maxPage              = 1000
 )
@@ -34,12 +35,15 @@ func (s *Server) createCharge(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
-	act, seed, err := readToken(request.Method)
-	if err != nil {
+	var act behaviour
+	var seed string
+	if request.Method == "" {
+		act.answer = answerPending
+	} else if act, seed, err = readOwnToken(request.Account, request.Method); err != nil {
 		s.refuse(w, r, invalid("method", "%s", err.Error()))
 		return
 	}
-	if act.lostOnce && s.ledger.lose(request.Account, key) {
+	if act.lostOnce && s.ledger.lose("charge", request.Account, key) {
 		cut(w)
 		return
 	}
@@ -152,13 +156,21 @@ func (s *Server) createRefund(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, err)
 		return
 	}
+	if s.ledger.losesRefunds(request.Charge) && s.ledger.lose("refund", request.Account, key) {
+		cut(w)
+		return
+	}
 	made, fresh, err := s.ledger.takeRefund(key, request)
 	if err != nil {
 		s.refuse(w, r, err)
 		return
 	}
-	if fresh && made.charge.act.refund == refundNeverAnswers {
+	switch {
+	case fresh && made.charge.act.refund == refundNeverAnswers:
 		s.hang(w, r)
+		return
+	case fresh && made.charge.act.refund == refundError:
+		s.refuse(w, r, &apiError{http.StatusInternalServerError, codeInternal, "", "the token asks for this error"})
 		return
 	}
 	view := s.ledger.viewRefund(made)
@@ -267,6 +279,14 @@ func validateCharge(request wireChargeRequest) error {
 	}
 	if len(request.Description) > maxDescriptionLength {
 		return invalid("description", "expected at most %d bytes", maxDescriptionLength)
+	}
+	if request.Capture != "" && request.Capture != captureManual {
+		return invalid("capture", "expected nothing or %q", captureManual)
+	}
+	if request.ReturnURL != "" || request.Method == "" {
+		if err := validateURL("returnUrl", request.ReturnURL); err != nil || len(request.ReturnURL) > maxReturnURLLength {
+			return invalid("returnUrl", "expected an http or https URL of at most %d bytes, or a method", maxReturnURLLength)
+		}
 	}
 	return validateOwner(request.Account, request.Reference)
 }

@@ -32,6 +32,9 @@ type Config struct {
 	// dropped and counted. Default: 10,000.
 	WebhookQueue int
 
+	// WebhookFaults loses, doubles and shuffles webhooks. Default: none.
+	WebhookFaults WebhookFaults
+
 	// Latency delays every answer, after the request took effect. Default: none.
 	Latency time.Duration
 	// TimeScale multiplies the seconds in tokens, the 2 seconds of tokens that name none, HangLimit
@@ -58,6 +61,30 @@ type Config struct {
 	Logger *slog.Logger
 	// Now is the provider's clock, for the times on charges and signatures. Default: time.Now.
 	Now func() time.Time
+}
+
+// WebhookFaults is how unreliable the delivery of webhooks is, beside what the tokens do. The same
+// seed and order of events give the same faults.
+type WebhookFaults struct {
+	Seed uint64
+	// Drop, Double and Shuffle are the shares of events, 0 to 1, that are never delivered, delivered
+	// twice, and delayed by up to ShuffleWithin, so that later ones overtake them.
+	Drop, Double, Shuffle float64
+	// ShuffleWithin is multiplied by TimeScale. Default: 1 s.
+	ShuffleWithin time.Duration
+}
+
+func (f WebhookFaults) validate() error {
+	for name, share := range map[string]float64{"Drop": f.Drop, "Double": f.Double, "Shuffle": f.Shuffle} {
+		// The comparison is written so that NaN fails it.
+		if !(share >= 0 && share <= 1) {
+			return fmt.Errorf("sandbox WebhookFaults.%s: expected a share of 0 to 1, got %g", name, share)
+		}
+	}
+	if f.ShuffleWithin < 0 || f.ShuffleWithin > time.Hour {
+		return fmt.Errorf("sandbox WebhookFaults.ShuffleWithin: expected 0 to 1h, got %s", f.ShuffleWithin)
+	}
+	return nil
 }
 
 // Validate reports the first field that cannot work.
@@ -89,6 +116,9 @@ func (c Config) Validate() error {
 			return fmt.Errorf("sandbox %s: expected 0 to %d, got %d", name, maxBound, value)
 		}
 	}
+	if err := c.WebhookFaults.validate(); err != nil {
+		return err
+	}
 	// The comparison is written so that NaN fails it.
 	if !(c.TimeScale >= 0 && c.TimeScale <= 1000) {
 		return fmt.Errorf("sandbox TimeScale: expected 0 to 1000, got %g", c.TimeScale)
@@ -105,6 +135,7 @@ func (c Config) withDefaults() Config {
 	setDefault(&c.WebhookRetryMax, 30*time.Second)
 	setDefault(&c.WebhookAttempts, 100)
 	setDefault(&c.WebhookQueue, 10_000)
+	setDefault(&c.WebhookFaults.ShuffleWithin, time.Second)
 	setDefault(&c.TimeScale, 1)
 	setDefault(&c.HangLimit, 10*time.Minute)
 	setDefault(&c.MaxCharges, 1_000_000)

@@ -9,7 +9,8 @@
 //
 //   - One (account, idempotency key) makes one charge or refund, however many requests carry it
 //     and at whatever moment. The same key with another request is refused.
-//   - A decided charge is never undecided, and its outcome never changes.
+//   - A decided charge is never undecided, and its outcome never changes, unless its token says so. A
+//     reservation is decided by its capture, its cancellation or its end.
 //   - The sum of refunds that succeeded or are pending never exceeds what was captured.
 //   - Each decision makes one event with one id. It is delivered at least once while the server
 //     runs, unless its token says otherwise, the bounds on the queue and on the attempts are

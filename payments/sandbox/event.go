@@ -40,6 +40,10 @@ func readEvent(message wireEvent) (payments.Event, error) {
 		return readChargeEvent(event, message.Charge, payments.OutcomeStateApproved)
 	case payments.EventTypeChargeDeclined:
 		return readChargeEvent(event, message.Charge, payments.OutcomeStateDeclined)
+	case payments.EventTypeChargeAuthorized:
+		return readChargeEvent(event, message.Charge, payments.OutcomeStateAuthorized)
+	case payments.EventTypeDisputeOpened, payments.EventTypeDisputeWon, payments.EventTypeDisputeLost:
+		return readDisputeEvent(event, message.Dispute)
 	case payments.EventTypeRefundSucceeded:
 		return readRefundEvent(event, message.Refund, payments.RefundStateSucceeded)
 	case payments.EventTypeRefundFailed:
@@ -63,7 +67,7 @@ func readChargeEvent(event payments.Event, told *wireCharge, state payments.Outc
 		return payments.Event{}, fmt.Errorf("its charge is %s", outcome.State)
 	}
 	event.Amount = outcome.Captured
-	if state == payments.OutcomeStateDeclined {
+	if state != payments.OutcomeStateApproved {
 		if event.Amount, err = readAmount(told.AmountMinor, told.Currency); err != nil {
 			return payments.Event{}, err
 		}
@@ -87,5 +91,19 @@ func readRefundEvent(event payments.Event, told *wireRefund, state payments.Refu
 	}
 	event.Account, event.Reference, event.Key = outcome.Account, fromWire(told.Reference), told.Key
 	event.ChargeID, event.RefundID, event.Amount, event.DeclineCode = outcome.ChargeID, outcome.RefundID, outcome.Amount, outcome.FailureCode
+	return event, nil
+}
+
+// readDisputeEvent fills in what an event says of its dispute, whose status must agree with the type.
+func readDisputeEvent(event payments.Event, told *wireDispute) (payments.Event, error) {
+	if told == nil || told.ID == "" || "dispute."+told.Status != string(event.Type) {
+		return payments.Event{}, errors.New("it has no dispute, or one of another status")
+	}
+	amount, err := readAmount(told.AmountMinor, told.Currency)
+	if err != nil {
+		return payments.Event{}, err
+	}
+	event.Account, event.Reference, event.Key = told.Account, fromWire(told.Reference), told.Key
+	event.ChargeID, event.DisputeID, event.Amount = told.Charge, told.ID, amount
 	return event, nil
 }

@@ -103,10 +103,17 @@ func NewGateway(config GatewayConfig) (*Gateway, error) {
 // Charge implements payments.Gateway.
 func (g *Gateway) Charge(ctx context.Context, request payments.ChargeRequest) (payments.Outcome, error) {
 	var answer wireCharge
-	err := g.post(ctx, "/v1/charges", request.Key, wireChargeRequest{
+	wire := wireChargeRequest{
 		Account: request.Account, AmountMinor: request.Amount.Minor, Currency: string(request.Amount.Currency),
 		Method: request.MethodToken, Reference: toWire(request.Reference), Description: request.Description,
-	}, &answer)
+	}
+	if request.Capture == payments.CaptureManual {
+		wire.Capture = captureManual
+	}
+	if request.Hosted != nil {
+		wire.ReturnURL, wire.ExpiresAt = request.Hosted.ReturnURL, request.Hosted.ExpiresAt.UTC()
+	}
+	err := g.post(ctx, "/v1/charges", request.Key, wire, &answer)
 	if err == nil {
 		return readOutcome(answer, request.Key)
 	}
@@ -174,7 +181,7 @@ func (g *Gateway) post(ctx context.Context, path, key string, body, into any) er
 		return err
 	}
 	switch refusal.code {
-	case codeInvalid, codeUnauthorized, codeNotFound, codeTooLarge, codeNotCaptured, codeExceedsCapture:
+	case codeInvalid, codeUnauthorized, codeNotFound, codeTooLarge, codeNotCaptured, codeExceedsCapture, codeNotCapturable, codeRefundRefused:
 		return fmt.Errorf("%w: %w", payments.ErrRejected, err)
 	case codeKeyReused:
 		return fmt.Errorf("%w: %w", payments.ErrKeyReused, err)
@@ -263,7 +270,7 @@ func readOutcome(answer wireCharge, key string) (payments.Outcome, error) {
 	}
 	return payments.Outcome{
 		State: state, ChargeID: answer.ID, DeclineCode: answer.DeclineCode, Captured: captured,
-		Account: answer.Account, InstrumentFingerprint: answer.Fingerprint,
+		Account: answer.Account, InstrumentFingerprint: answer.Fingerprint, RedirectURL: answer.RedirectURL,
 	}, nil
 }
 
@@ -305,6 +312,8 @@ func outcomeState(status string) payments.OutcomeState {
 		return payments.OutcomeStateDeclined
 	case statusPending:
 		return payments.OutcomeStatePending
+	case statusAuthorized:
+		return payments.OutcomeStateAuthorized
 	}
 	return payments.OutcomeStateUnknown
 }

@@ -16,7 +16,7 @@ type Charge struct {
 	// TenantID and AttemptID are the reference as it was sent.
 	TenantID  string
 	AttemptID string
-	// State is PENDING, APPROVED or DECLINED.
+	// State is PENDING, AUTHORIZED, APPROVED or DECLINED.
 	State       payments.OutcomeState
 	Amount      money.Amount
 	DeclineCode string
@@ -25,6 +25,8 @@ type Charge struct {
 	// Refunded is the sum of refunds that succeeded.
 	Refunded    money.Amount
 	Fingerprint string
+	// Page is where the buyer pays or confirms; empty for a charge that waits for no buyer.
+	Page string
 	// Requests counts the POSTs with this key since the server was made, refused ones included.
 	Requests  int
 	CreatedAt time.Time
@@ -64,7 +66,7 @@ func (s *Server) Charges() []Charge {
 			Amount:   money.Amount{Minor: view.AmountMinor, Currency: currency},
 			Captured: money.Amount{Minor: view.CapturedMinor, Currency: currency},
 			Refunded: money.Amount{Minor: view.RefundedMinor, Currency: currency},
-			Requests: c.requests, CreatedAt: view.CreatedAt, DecidedAt: view.DecidedAt,
+			Page:     view.RedirectURL, Requests: c.requests, CreatedAt: view.CreatedAt, DecidedAt: view.DecidedAt,
 		})
 	})
 	return charges
@@ -114,6 +116,26 @@ func (s *Server) RefundedTotal(account string) map[money.Currency]int64 {
 // seconds to pass. It reports whether there was one with this key.
 func (s *Server) Settle(account, key string) bool { return s.ledger.settleKey(account, key) }
 
+// Dispute opens or closes ("opened", "won", "lost") a dispute of a captured charge over an amount, or
+// with 0 over all that was captured, and gives the dispute's id.
+func (s *Server) Dispute(account, key, status string, amountMinor int64) (string, error) {
+	dispute, err := s.ledger.dispute(wireDisputeRequest{Account: account, Charge: key, Status: status, AmountMinor: amountMinor})
+	return dispute.ID, err
+}
+
+// Press does what a buyer does on the page of the charge with this key: "pay" with a token, "decline"
+// or "leave". A charge that waits for no buyer is not changed.
+func (s *Server) Press(account, key, press, method string) error {
+	s.ledger.mu.Lock()
+	c, err := s.ledger.owned(account, key)
+	s.ledger.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	_, err = s.ledger.press(c, press, method)
+	return err
+}
+
 // WebhookStats counts the webhooks so far.
 func (s *Server) WebhookStats() WebhookStats { return s.webhooks.snapshot() }
 
@@ -138,7 +160,7 @@ func (l *ledger) viewCharge(c *charge) wireCharge {
 func (l *ledger) viewRefund(r *refund) wireRefund {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return r.wire
+	return r.view()
 }
 
 func (l *ledger) chargeByID(id string) (wireCharge, bool) {
@@ -168,7 +190,7 @@ func (l *ledger) refundByKey(account, key string) (wireRefund, bool) {
 	if !ok {
 		return wireRefund{}, false
 	}
-	return r.wire, true
+	return r.view(), true
 }
 
 // list gives a page of charges, from the oldest on.

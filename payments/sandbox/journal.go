@@ -38,9 +38,11 @@ type journalEntry struct {
 
 type journalCharge struct {
 	wireCharge
-	Token    string    `json:"token"`
-	Request  string    `json:"request"`
-	DecideAt time.Time `json:"decideAt,omitzero"`
+	Token    string        `json:"token"`
+	Hosted   hosted        `json:"hosted,omitzero"`
+	Disputes []wireDispute `json:"disputes,omitempty"`
+	Request  string        `json:"request"`
+	DecideAt time.Time     `json:"decideAt,omitzero"`
 }
 
 type journalRefund struct {
@@ -50,7 +52,9 @@ type journalRefund struct {
 }
 
 func (c *charge) entry() journalEntry {
-	return journalEntry{Charge: &journalCharge{wireCharge: c.wire, Token: c.token, Request: c.request, DecideAt: c.decideAt}}
+	return journalEntry{Charge: &journalCharge{
+		wireCharge: c.wire, Token: c.token, Hosted: c.hosted, Disputes: c.disputes, Request: c.request, DecideAt: c.decideAt,
+	}}
 }
 
 func (r *refund) entry() journalEntry {
@@ -74,6 +78,7 @@ func (l *ledger) openJournal(path string) error {
 		if c.pending() {
 			l.schedule(c)
 		}
+		l.follow(c)
 		for _, r := range c.refunds {
 			if r.wire.Status == statusPending {
 				l.scheduleRefund(r)
@@ -125,15 +130,19 @@ func (l *ledger) restore(line []byte) error {
 }
 
 func (l *ledger) restoreCharge(entry journalCharge) error {
-	act, _, err := readToken(entry.Token)
-	if err != nil {
-		return fmt.Errorf("charge %s: %w", entry.ID, err)
+	var act behaviour
+	if entry.Token != "" {
+		var err error
+		if act, _, err = readToken(entry.Token); err != nil {
+			return fmt.Errorf("charge %s: %w", entry.ID, err)
+		}
 	}
-	c := &charge{decided: make(chan struct{})}
+	c := &charge{decided: make(chan struct{}), base: l.base}
 	if element, ok := l.charges[entry.ID]; ok {
 		c = chargeOf(element)
 	}
 	c.wire, c.token, c.act, c.request, c.decideAt = entry.wireCharge, entry.Token, act, entry.Request, entry.DecideAt
+	c.hosted, c.disputes = entry.Hosted, entry.Disputes
 	if !c.pending() {
 		// Its event was queued by the server that decided it.
 		done := make(chan struct{})

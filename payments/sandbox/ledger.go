@@ -29,7 +29,9 @@ type ledger struct {
 	// announce sends an event to whoever listens; the channel closes once its first delivery has
 	// been tried.
 	announce func(wireEvent, webhookKind) <-chan struct{}
-	lost     *lru.Cache[ownedKey, struct{}]
+	// base is the server's address, once it listens.
+	base func() string
+	lost *lru.Cache[ownedKey, struct{}]
 
 	mu     sync.Mutex
 	closed bool
@@ -38,6 +40,8 @@ type ledger struct {
 	charges map[string]*list.Element
 	byKey   map[ownedKey]*charge
 	refunds map[ownedKey]*refund
+	// pages finds the charges that wait for their buyers.
+	pages map[string]*charge
 	// open counts the charges and refunds that are not decided.
 	open int
 }
@@ -46,8 +50,11 @@ type ledger struct {
 type ownedKey struct{ account, key string }
 
 type charge struct {
-	// wire is as it was when the charge was made or decided; view adds the refunds.
+	// wire is as it was when the charge was made or decided; view adds the refunds, and what the
+	// token makes it lie about.
 	wire     wireCharge
+	hosted   hosted
+	disputes []wireDispute
 	token    string
 	act      behaviour
 	request  string
@@ -57,9 +64,19 @@ type charge struct {
 	reservedMinor int64
 	requests      int
 
-	timer     *time.Timer
+	timer *time.Timer
+	// decided closes when the charge is no longer pending.
 	decided   chan struct{}
 	announced <-chan struct{}
+	base      func() string
+}
+
+// hosted is the page on which a charge's buyer pays or confirms.
+type hosted struct {
+	// Page is the secret part of its address; empty for a charge that waits for no buyer.
+	Page      string    `json:"page,omitempty"`
+	ReturnURL string    `json:"returnUrl,omitempty"`
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
 }
 
 type refund struct {
@@ -82,7 +99,7 @@ type apiError struct {
 // Error is the message for people.
 func (e *apiError) Error() string { return e.message }
 
-func newLedger(config Config, announce func(wireEvent, webhookKind) <-chan struct{}) (*ledger, error) {
+func newLedger(config Config, base func() string, announce func(wireEvent, webhookKind) <-chan struct{}) (*ledger, error) {
 	lost, err := lru.New[ownedKey, struct{}](maxLostKeys)
 	if err != nil {
 		return nil, fmt.Errorf("make the memory of lost requests: %w", err)
@@ -90,7 +107,9 @@ func newLedger(config Config, announce func(wireEvent, webhookKind) <-chan struc
 	return &ledger{
 		config:   config,
 		announce: announce,
+		base:     base,
 		lost:     lost,
+		pages:    map[string]*charge{},
 		order:    list.New(),
 		charges:  map[string]*list.Element{},
 		byKey:    map[ownedKey]*charge{},
@@ -98,9 +117,9 @@ func newLedger(config Config, announce func(wireEvent, webhookKind) <-chan struc
 	}, nil
 }
 
-// lose reports, once for each key, that a request is to be lost.
-func (l *ledger) lose(account, key string) bool {
-	known, _ := l.lost.ContainsOrAdd(ownedKey{account, key}, struct{}{})
+// lose reports, once for each kind and key, that a request is to be lost.
+func (l *ledger) lose(kind, account, key string) bool {
+	known, _ := l.lost.ContainsOrAdd(ownedKey{account, kind + " " + key}, struct{}{})
 	return !known
 }
 
@@ -120,7 +139,8 @@ func (l *ledger) takeCharge(key string, request wireChargeRequest, act behaviour
 		}
 		return known, false, nil
 	}
-	if err := l.makeRoom(act.after > 0); err != nil {
+	onPage := request.Method == "" || act.confirm
+	if err := l.makeRoom(act.after > 0 || onPage); err != nil {
 		return nil, false, err
 	}
 	now := l.config.Now().UTC()
@@ -128,13 +148,16 @@ func (l *ledger) takeCharge(key string, request wireChargeRequest, act behaviour
 		wire: wireCharge{
 			ID: newID("ch"), Account: request.Account, Key: key, Status: statusPending,
 			AmountMinor: request.AmountMinor, Currency: request.Currency, Fingerprint: fingerprint(seed),
-			Reference: request.Reference, Description: request.Description, CreatedAt: now,
+			Reference: request.Reference, Description: request.Description, Capture: request.Capture, CreatedAt: now,
 		},
-		token: request.Method, act: act, request: sum, requests: 1, decided: make(chan struct{}),
+		token: request.Method, act: act, request: sum, requests: 1, decided: make(chan struct{}), base: l.base,
 	}
-	if act.after > 0 {
+	switch {
+	case onPage:
+		c.hosted = hosted{Page: newID("page"), ReturnURL: request.ReturnURL, ExpiresAt: request.ExpiresAt}
+	case act.after > 0:
 		c.decideAt = now.Add(l.config.scaled(act.after))
-	} else {
+	default:
 		c.settle(now)
 	}
 	// What was not written down has not happened.
@@ -174,6 +197,9 @@ func (l *ledger) makeRoom(opens bool) error {
 func (l *ledger) add(c *charge) {
 	l.charges[c.wire.ID] = l.order.PushBack(c)
 	l.byKey[ownedKey{c.wire.Account, c.wire.Key}] = c
+	if c.hosted.Page != "" {
+		l.pages[c.hosted.Page] = c
+	}
 }
 
 // forget drops a charge with its refunds. The caller holds the lock.
@@ -181,14 +207,19 @@ func (l *ledger) forget(element *list.Element, c *charge) {
 	l.order.Remove(element)
 	delete(l.charges, c.wire.ID)
 	delete(l.byKey, ownedKey{c.wire.Account, c.wire.Key})
+	delete(l.pages, c.hosted.Page)
 	for _, r := range c.refunds {
 		delete(l.refunds, ownedKey{r.wire.Account, r.wire.Key})
 	}
 }
 
-// schedule decides a pending charge when its time comes. The caller holds the lock.
+// schedule decides a pending charge when its time comes, or leaves it to the buyer. The caller holds
+// the lock.
 func (l *ledger) schedule(c *charge) {
 	l.open++
+	if c.decideAt.IsZero() {
+		return
+	}
 	c.timer = time.AfterFunc(c.decideAt.Sub(l.config.Now()), func() {
 		l.mu.Lock()
 		defer l.mu.Unlock()
@@ -201,25 +232,52 @@ func (l *ledger) decide(c *charge) {
 	if l.closed || !c.pending() {
 		return
 	}
-	c.timer.Stop()
-	l.open--
+	l.unschedule(c)
 	c.settle(l.config.Now().UTC())
+	l.record(c)
+	l.tell(c)
+}
+
+// unschedule ends the waiting of a pending charge. The caller holds the lock.
+func (l *ledger) unschedule(c *charge) {
+	if c.timer != nil {
+		c.timer.Stop()
+	}
+	l.open--
+}
+
+// record writes a decision down. The caller holds the lock.
+func (l *ledger) record(c *charge) {
 	if err := l.write(c.entry()); err != nil {
 		// The decision stands. After a restart it is made again, to the same end.
 		l.config.Logger.Error("sandbox decision is not in the journal", slog.String("charge", c.wire.ID), slog.Any("error", err))
 	}
-	l.tell(c)
 }
 
-// tell announces a decided charge and lets go of those who wait for it. The caller holds the lock.
+// tell announces a decided charge, lets go of those who wait for it and sets off what its token does
+// next. The caller holds the lock.
 func (l *ledger) tell(c *charge) {
 	view := c.view()
 	event := wireEvent{ID: newID("evt"), Type: "charge.declined", CreatedAt: view.DecidedAt, Charge: &view}
-	if view.Status == statusApproved {
+	switch view.Status {
+	case statusApproved:
 		event.Type = "charge.succeeded"
+	case statusAuthorized:
+		event.Type = "charge.authorized"
 	}
-	c.announced = l.announce(event, c.act.webhook)
-	close(c.decided)
+	announced := l.announce(event, c.act.webhook)
+	select {
+	case <-c.decided:
+	default:
+		c.announced = announced
+		close(c.decided)
+	}
+	if c.act.contradicts && view.Status == statusApproved {
+		lie := view
+		lie.Status, lie.CapturedMinor, lie.DeclineCode = statusDeclined, 0, genericDecline
+		l.announce(wireEvent{ID: newID("evt"), Type: "charge.declined", CreatedAt: view.DecidedAt, Charge: &lie}, webhookOnce)
+	}
+	l.follow(c)
 }
 
 // takeRefund finds the refund that a key stands for, or makes it; fresh says which.
@@ -255,9 +313,9 @@ func (l *ledger) takeRefund(key string, request wireRefundRequest) (r *refund, f
 		r.wire.Reference = c.wire.Reference
 	}
 	switch {
-	case c.act.refund == refundPending:
+	case c.act.refund == refundPending, c.act.refund == refundPendingFails:
 		r.decideAt = now.Add(l.config.scaled(briefly))
-	case c.act.refund == refundFailsOnce && len(c.refunds) == 0:
+	case c.act.refund == refundFailsOnce && len(c.refunds) == 0, c.act.refund == refundFails:
 		r.settle(statusFailed, now)
 	default:
 		r.settle(statusSucceeded, now)
@@ -285,6 +343,8 @@ func (l *ledger) refundable(request wireRefundRequest) (*charge, error) {
 	switch {
 	case l.closed:
 		return nil, overloaded("the provider is shutting down")
+	case c.act.refund == refundRefused:
+		return nil, &apiError{http.StatusUnprocessableEntity, codeRefundRefused, "charge", "the token asks for this refusal"}
 	case c.wire.Status != statusApproved:
 		return nil, &apiError{http.StatusUnprocessableEntity, codeNotCaptured, "charge", "the charge is " + c.wire.Status + ", nothing was captured"}
 	case request.Currency != c.wire.Currency:
@@ -296,7 +356,7 @@ func (l *ledger) refundable(request wireRefundRequest) (*charge, error) {
 		}
 	case len(c.refunds) >= maxRefundsPerCharge:
 		return nil, &apiError{http.StatusUnprocessableEntity, codeExceedsCapture, "charge", fmt.Sprintf("a charge has at most %d refunds", maxRefundsPerCharge)}
-	case c.act.refund == refundPending && l.open >= l.config.MaxOpen:
+	case (c.act.refund == refundPending || c.act.refund == refundPendingFails) && l.open >= l.config.MaxOpen:
 		return nil, overloaded("too many charges and refunds are undecided")
 	}
 	return c, nil
@@ -328,7 +388,12 @@ func (l *ledger) decideRefund(r *refund) {
 	}
 	r.timer.Stop()
 	l.open--
-	r.settle(statusSucceeded, l.config.Now().UTC())
+	status := statusSucceeded
+	if r.charge.act.refund == refundPendingFails {
+		status = statusFailed
+		r.charge.reservedMinor -= r.wire.AmountMinor
+	}
+	r.settle(status, l.config.Now().UTC())
 	if err := l.write(r.entry()); err != nil {
 		l.config.Logger.Error("sandbox decision is not in the journal", slog.String("refund", r.wire.ID), slog.Any("error", err))
 	}
@@ -337,7 +402,7 @@ func (l *ledger) decideRefund(r *refund) {
 
 // tellRefund announces a decided refund. The caller holds the lock.
 func (l *ledger) tellRefund(r *refund) {
-	view := r.wire
+	view := r.view()
 	event := wireEvent{ID: newID("evt"), Type: "refund.failed", CreatedAt: view.DecidedAt, Refund: &view}
 	if view.Status == statusSucceeded {
 		event.Type = "refund.succeeded"
@@ -401,7 +466,7 @@ func (l *ledger) close() error {
 	l.closed = true
 	for element := l.order.Front(); element != nil; element = element.Next() {
 		c := chargeOf(element)
-		if c.pending() {
+		if c.pending() && c.timer != nil {
 			c.timer.Stop()
 		}
 		for _, r := range c.refunds {
@@ -436,17 +501,47 @@ func (c *charge) settle(now time.Time) {
 		c.wire.DeclineCode = c.act.declineCode
 		return
 	}
-	c.wire.Status = statusApproved
+	if c.wire.Capture == captureManual {
+		c.wire.Status = statusAuthorized
+		return
+	}
+	c.capture(now)
+}
+
+// capture takes the money.
+func (c *charge) capture(now time.Time) {
+	c.wire.Status, c.wire.DecidedAt, c.wire.DeclineCode = statusApproved, now, ""
 	c.wire.CapturedMinor = c.wire.AmountMinor + c.act.extraMinor
 }
 
 // view is the charge with what was given back so far.
 func (c *charge) view() wireCharge {
 	view := c.wire
+	if c.pending() && c.hosted.Page != "" {
+		view.RedirectURL = c.base() + pathPages + c.hosted.Page
+	}
+	if c.act.elsewhere {
+		view.Account += "_other"
+	}
+	if c.act.otherCurrency {
+		view.Currency = "USD"
+		if c.wire.Currency == view.Currency {
+			view.Currency = "EUR"
+		}
+	}
 	for _, r := range c.refunds {
 		if r.wire.Status == statusSucceeded {
 			view.RefundedMinor += r.wire.AmountMinor
 		}
+	}
+	return view
+}
+
+// view is the refund as it is told.
+func (r *refund) view() wireRefund {
+	view := r.wire
+	if r.charge.act.refund == refundWrongAmount {
+		view.AmountMinor++
 	}
 	return view
 }

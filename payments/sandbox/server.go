@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 )
@@ -51,7 +52,7 @@ func NewServer(config Config) (*Server, error) {
 	config = config.withDefaults()
 	s := &Server{config: config, webhooks: newWebhooks(config), closing: make(chan struct{}), silent: map[net.Conn]struct{}{}}
 	var err error
-	if s.ledger, err = newLedger(config, s.webhooks.announce); err == nil && config.JournalPath != "" {
+	if s.ledger, err = newLedger(config, s.URL, s.webhooks.announce); err == nil && config.JournalPath != "" {
 		err = s.ledger.openJournal(config.JournalPath)
 	}
 	if err != nil {
@@ -188,8 +189,14 @@ func (s *Server) handler() http.Handler {
 	mux.HandleFunc("POST /v1/charges", s.createCharge)
 	mux.HandleFunc("GET /v1/charges", s.findCharges)
 	mux.HandleFunc("GET /v1/charges/{id}", s.readCharge)
+	mux.HandleFunc("POST /v1/captures", s.capture)
+	mux.HandleFunc("POST /v1/cancellations", s.cancel)
+	mux.HandleFunc("GET /v1/fingerprints", s.readFingerprint)
+	mux.HandleFunc("POST /v1/disputes", s.dispute)
 	mux.HandleFunc("POST /v1/refunds", s.createRefund)
 	mux.HandleFunc("GET /v1/refunds", s.findRefund)
+	mux.HandleFunc("GET "+pathPages+"{page}", s.showPage)
+	mux.HandleFunc("POST "+pathPages+"{page}", s.submitPage)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.refuse(w, r, &apiError{http.StatusNotFound, codeNoRoute, "", "there is no such address in this API"})
 	})
@@ -208,6 +215,10 @@ func (s *Server) guard(next http.Handler) http.Handler {
 		}
 		// Sums of equal length compare in constant time, whatever was sent.
 		got := sha256.Sum256([]byte(r.Header.Get("Authorization")))
+		if strings.HasPrefix(r.URL.Path, pathPages) {
+			// A buyer's browser has no key; the page's address is the secret.
+			got = want
+		}
 		if subtle.ConstantTimeCompare(want[:], got[:]) != 1 {
 			s.refuse(w, r, &apiError{http.StatusUnauthorized, codeUnauthorized, "Authorization", "expected: Bearer, and the provider's secret key"})
 			return

@@ -64,8 +64,37 @@ const (
 	// TokenWebhookNever is approved, and no webhook tells so.
 	TokenWebhookNever = "tok_webhook_never"
 
+	// TokenLateApproveAfter breaks the connection within the answer, stays pending whatever is asked,
+	// a cancellation too, and is approved after so many seconds.
+	TokenLateApproveAfter = "tok_late_approve_after_"
+	// TokenApproveThenDecline is approved; an event that follows says that it was declined.
+	TokenApproveThenDecline = "tok_approve_then_decline"
+	// TokenDeclineThenApprove is declined, and approved all the same 2 seconds later.
+	TokenDeclineThenApprove = "tok_decline_then_approve"
+	// TokenConfirm waits until the buyer has confirmed on the provider's page.
+	TokenConfirm = "tok_confirm"
+
+	// TokenCaptureFails is authorised when only a reservation is asked for, and its capture is then
+	// declined for good.
+	TokenCaptureFails = "tok_capture_fails"
+	// TokenCaptureTimeout is authorised, and captured, but the call that captured is never answered.
+	TokenCaptureTimeout = "tok_capture_timeout"
+	// TokenCaptureError is authorised; the first capture is answered with 500 and does nothing.
+	TokenCaptureError = "tok_capture_error"
+	// TokenReservationExpiresAfter is authorised, and its reservation ends after so many seconds.
+	TokenReservationExpiresAfter = "tok_reservation_expires_after_"
+
+	// TokenDisputeWon is approved; 2 seconds later a dispute is opened, and 2 seconds later won.
+	TokenDisputeWon = "tok_dispute_won"
+	// TokenDisputeLost is the same with a dispute that is lost.
+	TokenDisputeLost = "tok_dispute_lost"
+
 	// TokenWrongAmount is approved, but one minor unit more than asked is captured.
 	TokenWrongAmount = "tok_wrong_amount"
+	// TokenWrongAccount is approved, but the money goes to another account.
+	TokenWrongAccount = "tok_wrong_account"
+	// TokenWrongCurrency is approved, but the money is taken in another currency.
+	TokenWrongCurrency = "tok_wrong_currency"
 
 	// TokenRefundFailsOnce is approved; the first refund of it fails, later ones (under other keys)
 	// succeed.
@@ -75,6 +104,20 @@ const (
 	// TokenRefundTimeout is approved; refunds of it succeed, but the HTTP calls that made them are
 	// never answered.
 	TokenRefundTimeout = "tok_refund_timeout"
+	// TokenRefundFails is approved; every refund of it fails.
+	TokenRefundFails = "tok_refund_fails"
+	// TokenRefundRefused is approved; every call for a refund of it is refused and records nothing.
+	TokenRefundRefused = "tok_refund_refused"
+	// TokenRefundError is approved; refunds of it succeed, but the calls that made them are answered
+	// with 500.
+	TokenRefundError = "tok_refund_error"
+	// TokenRefundLostOnce is approved; the first call for a refund is lost before it is recorded, for
+	// each key.
+	TokenRefundLostOnce = "tok_refund_lost_once"
+	// TokenRefundPendingFails is approved; refunds of it are pending for 2 seconds, then fail.
+	TokenRefundPendingFails = "tok_refund_pending_fails"
+	// TokenRefundWrongAmount is approved; what is told of a refund is one minor unit too much.
+	TokenRefundWrongAmount = "tok_refund_wrong_amount"
 )
 
 const (
@@ -117,6 +160,21 @@ const (
 	refundFailsOnce
 	refundPending
 	refundNeverAnswers
+	refundFails
+	refundRefused
+	refundError
+	refundLostOnce
+	refundPendingFails
+	refundWrongAmount
+)
+
+type captureKind int
+
+const (
+	captureSucceeds captureKind = iota
+	captureFails
+	captureNeverAnswers
+	captureErrorOnce
 )
 
 // behaviour is what a token makes the provider do.
@@ -131,6 +189,22 @@ type behaviour struct {
 	refund   refundKind
 	// extraMinor is captured beyond what was asked, in minor units.
 	extraMinor int64
+	// elsewhere sends the money to another account, otherCurrency takes it in another currency.
+	elsewhere     bool
+	otherCurrency bool
+	// stubborn charges are not cancelled.
+	stubborn bool
+	// contradicts sends an event of a decline after the one of the approval.
+	contradicts bool
+	// changesMind approves what was declined.
+	changesMind bool
+	// confirm waits for the buyer.
+	confirm bool
+	capture captureKind
+	// reservation is how long one lasts; 0 is for ever.
+	reservation time.Duration
+	// dispute is how a dispute of the charge ends; empty is none.
+	dispute string
 }
 
 const genericDecline = "card_declined"
@@ -153,10 +227,26 @@ var tokenBehaviours = map[string]behaviour{
 	TokenWebhookTwice:             {webhook: webhookTwice},
 	TokenWebhookBeforeResponse:    {webhook: webhookBeforeAnswer},
 	TokenWebhookNever:             {webhook: webhookNever},
+	TokenApproveThenDecline:       {contradicts: true},
+	TokenDeclineThenApprove:       {declineCode: genericDecline, changesMind: true},
+	TokenConfirm:                  {confirm: true, answer: answerPending},
+	TokenCaptureFails:             {capture: captureFails},
+	TokenCaptureTimeout:           {capture: captureNeverAnswers},
+	TokenCaptureError:             {capture: captureErrorOnce},
+	TokenDisputeWon:               {dispute: statusWon},
+	TokenDisputeLost:              {dispute: statusLost},
 	TokenWrongAmount:              {extraMinor: 1},
+	TokenWrongAccount:             {elsewhere: true},
+	TokenWrongCurrency:            {otherCurrency: true},
 	TokenRefundFailsOnce:          {refund: refundFailsOnce},
 	TokenRefundPending:            {refund: refundPending},
 	TokenRefundTimeout:            {refund: refundNeverAnswers},
+	TokenRefundFails:              {refund: refundFails},
+	TokenRefundRefused:            {refund: refundRefused},
+	TokenRefundError:              {refund: refundError},
+	TokenRefundLostOnce:           {refund: refundLostOnce},
+	TokenRefundPendingFails:       {refund: refundPendingFails},
+	TokenRefundWrongAmount:        {refund: refundWrongAmount},
 }
 
 // tokenBehavioursAfter lists the tokens that are followed by seconds.
@@ -167,6 +257,8 @@ var tokenBehavioursAfter = map[string]behaviour{
 	TokenPendingDeclineAfter:     {answer: answerPending, declineCode: genericDecline},
 	TokenUnknownThenApproveAfter: {answer: answerCut},
 	TokenUnknownThenDeclineAfter: {answer: answerCut, declineCode: genericDecline},
+	TokenLateApproveAfter:        {answer: answerCut, stubborn: true},
+	TokenReservationExpiresAfter: {},
 }
 
 // FingerprintOf is the fingerprint of the instrument that a token stands for. The error says what
@@ -184,6 +276,15 @@ func fingerprint(seed string) string {
 	return "fp_" + hex.EncodeToString(sum[:12])
 }
 
+// readOwnToken is readToken for an account: what names another one, after an "@", is refused.
+func readOwnToken(account, token string) (behaviour, string, error) {
+	name, _, _ := strings.Cut(token, ":")
+	if _, owner, owned := strings.Cut(name, "@"); owned && owner != account {
+		return behaviour{}, "", errors.New("expected a token of this account, got another account's")
+	}
+	return readToken(token)
+}
+
 // readToken gives what the token does and the seed of its instrument: what follows the colon, or
 // else the whole token.
 func readToken(token string) (behaviour, string, error) {
@@ -191,6 +292,7 @@ func readToken(token string) (behaviour, string, error) {
 		return behaviour{}, "", fmt.Errorf("expected a token of at most %d characters", maxTokenLength)
 	}
 	name, seed, seeded := strings.Cut(token, ":")
+	name, _, _ = strings.Cut(name, "@")
 	if !seeded {
 		seed = token
 	} else if !isSeed(seed) {
@@ -206,7 +308,12 @@ func readToken(token string) (behaviour, string, error) {
 			if err != nil {
 				return behaviour{}, "", fmt.Errorf("expected %s<n>s with n from 0 to %d", prefix, maxAfterSeconds)
 			}
-			known.after = seconds
+			if prefix == TokenReservationExpiresAfter {
+				// At least an instant, because 0 would be for ever.
+				known.reservation = max(seconds, time.Millisecond)
+			} else {
+				known.after = seconds
+			}
 			return known, seed, nil
 		}
 	}

@@ -46,6 +46,8 @@ type webhooks struct {
 	mu    sync.Mutex
 	url   string
 	stats WebhookStats
+	// chance decides the configured faults.
+	chance *rand.Rand
 	// idle closes when the queue becomes empty.
 	idle chan struct{}
 }
@@ -71,6 +73,7 @@ func newWebhooks(config Config) *webhooks {
 		cancel: cancel,
 		ready:  make(chan *delivery, config.WebhookQueue),
 		url:    config.WebhookURL,
+		chance: rand.New(rand.NewPCG(config.WebhookFaults.Seed, 0)), //nolint:gosec // faults are to be repeatable, not secret
 	}
 	for range webhookWorkers {
 		w.done.Go(w.work)
@@ -83,7 +86,11 @@ func (w *webhooks) announce(event wireEvent, kind webhookKind) <-chan struct{} {
 	tried := make(chan struct{})
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if kind == webhookNever || w.url == "" {
+	faults := w.config.WebhookFaults
+	// Drawn for each event alike, so that one share does not change what another one meets.
+	drop, double, shuffle := w.chance.Float64() < faults.Drop, w.chance.Float64() < faults.Double, w.chance.Float64() < faults.Shuffle
+	wait := time.Duration(w.chance.Int64N(int64(faults.ShuffleWithin)))
+	if kind == webhookNever || w.url == "" || drop {
 		close(tried)
 		return tried
 	}
@@ -91,18 +98,21 @@ func (w *webhooks) announce(event wireEvent, kind webhookKind) <-chan struct{} {
 	if err != nil {
 		panic(fmt.Sprintf("sandbox: encode a webhook: %v", err))
 	}
-	if !w.enqueue(&delivery{id: event.ID, body: body, tried: tried}) {
+	if !shuffle {
+		wait = 0
+	}
+	if !w.enqueue(&delivery{id: event.ID, body: body, tried: tried}, wait) {
 		close(tried)
 		return tried
 	}
-	if kind == webhookTwice {
-		w.enqueue(&delivery{id: event.ID, body: body, tried: make(chan struct{})})
+	if kind == webhookTwice || double {
+		w.enqueue(&delivery{id: event.ID, body: body, tried: make(chan struct{})}, 0)
 	}
 	return tried
 }
 
-// enqueue takes a delivery unless the queue is full. The caller holds the lock.
-func (w *webhooks) enqueue(d *delivery) bool {
+// enqueue takes a delivery, for after a wait, unless the queue is full. The caller holds the lock.
+func (w *webhooks) enqueue(d *delivery, wait time.Duration) bool {
 	if w.stats.Queued >= w.config.WebhookQueue {
 		w.stats.Dropped++
 		w.config.Logger.Warn("sandbox webhook dropped: the queue is full", slog.String("event", d.id))
@@ -112,6 +122,10 @@ func (w *webhooks) enqueue(d *delivery) bool {
 		w.idle = make(chan struct{})
 	}
 	w.stats.Queued++
+	if wait > 0 {
+		time.AfterFunc(w.config.scaled(wait), func() { w.ready <- d })
+		return true
+	}
 	w.ready <- d
 	return true
 }

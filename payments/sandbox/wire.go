@@ -6,11 +6,13 @@ import "time"
 
 // Statuses of charges and refunds on the wire.
 const (
-	statusPending   = "pending"
-	statusApproved  = "approved"
-	statusDeclined  = "declined"
-	statusSucceeded = "succeeded"
-	statusFailed    = "failed"
+	statusPending  = "pending"
+	statusApproved = "approved"
+	// statusAuthorized: the money is reserved and waits to be captured or cancelled.
+	statusAuthorized = "authorized"
+	statusDeclined   = "declined"
+	statusSucceeded  = "succeeded"
+	statusFailed     = "failed"
 )
 
 // keyHeader carries the idempotency key of a POST.
@@ -28,6 +30,52 @@ type wireChargeRequest struct {
 	Method      string        `json:"method"`
 	Reference   wireReference `json:"reference"`
 	Description string        `json:"description,omitempty"`
+	// Capture is "manual" to reserve only.
+	Capture string `json:"capture,omitempty"`
+	// ReturnURL without a method asks for a page on which the buyer pays until ExpiresAt.
+	ReturnURL string    `json:"returnUrl,omitempty"`
+	ExpiresAt time.Time `json:"expiresAt,omitzero"`
+}
+
+// captureManual is the value of a charge's "capture" that reserves only.
+const captureManual = "manual"
+
+// wireKeyRequest is the body of a call about the charge that the key of its header stands for.
+type wireKeyRequest struct {
+	Account string `json:"account"`
+}
+
+type wireDisputeRequest struct {
+	Account string `json:"account"`
+	// Charge is the charge's key.
+	Charge string `json:"charge"`
+	// Status is "opened", "won" or "lost".
+	Status string `json:"status"`
+	// AmountMinor is what is disputed; 0 is all that was captured.
+	AmountMinor int64 `json:"amountMinor,omitempty"`
+}
+
+// Statuses of disputes on the wire.
+const (
+	statusOpened = "opened"
+	statusWon    = "won"
+	statusLost   = "lost"
+)
+
+type wireDispute struct {
+	ID          string        `json:"id"`
+	Account     string        `json:"account"`
+	Key         string        `json:"key"`
+	Charge      string        `json:"charge"`
+	Status      string        `json:"status"`
+	AmountMinor int64         `json:"amountMinor"`
+	Currency    string        `json:"currency"`
+	Reference   wireReference `json:"reference"`
+	CreatedAt   time.Time     `json:"createdAt"`
+}
+
+type wireFingerprint struct {
+	Fingerprint string `json:"fingerprint"`
 }
 
 type wireCharge struct {
@@ -43,8 +91,11 @@ type wireCharge struct {
 	Fingerprint   string        `json:"fingerprint"`
 	Reference     wireReference `json:"reference"`
 	Description   string        `json:"description,omitempty"`
-	CreatedAt     time.Time     `json:"createdAt"`
-	DecidedAt     time.Time     `json:"decidedAt,omitzero"`
+	Capture       string        `json:"capture,omitempty"`
+	// RedirectURL is where the buyer has to go while the charge waits for the buyer.
+	RedirectURL string    `json:"redirectUrl,omitempty"`
+	CreatedAt   time.Time `json:"createdAt"`
+	DecidedAt   time.Time `json:"decidedAt,omitzero"`
 }
 
 type wireChargePage struct {
@@ -77,13 +128,14 @@ type wireRefund struct {
 	DecidedAt   time.Time     `json:"decidedAt,omitzero"`
 }
 
-// wireEvent is the body of a webhook: exactly one of Charge and Refund is set.
+// wireEvent is the body of a webhook: exactly one of Charge, Refund and Dispute is set.
 type wireEvent struct {
-	ID        string      `json:"id"`
-	Type      string      `json:"type"`
-	CreatedAt time.Time   `json:"createdAt"`
-	Charge    *wireCharge `json:"charge,omitempty"`
-	Refund    *wireRefund `json:"refund,omitempty"`
+	ID        string       `json:"id"`
+	Type      string       `json:"type"`
+	CreatedAt time.Time    `json:"createdAt"`
+	Charge    *wireCharge  `json:"charge,omitempty"`
+	Refund    *wireRefund  `json:"refund,omitempty"`
+	Dispute   *wireDispute `json:"dispute,omitempty"`
 }
 
 type wireError struct {
@@ -108,6 +160,8 @@ const (
 	codeKeyReused      = "key_reused"
 	codeNotCaptured    = "charge_not_captured"
 	codeExceedsCapture = "amount_exceeds_captured"
+	codeNotCapturable  = "nothing_to_capture"
+	codeRefundRefused  = "refund_refused"
 	codeTooLarge       = "request_too_large"
 	codeOverloaded     = "overloaded"
 	codeInternal       = "internal"

@@ -1,5 +1,4 @@
 DROP INDEX IF EXISTS refunds_failed;
-DROP INDEX IF EXISTS provider_events_for_review;
 DROP TABLE IF EXISTS payment_listings;
 DROP TABLE IF EXISTS payment_reviews;
 DROP TABLE IF EXISTS payment_differences;

@@ -48,8 +48,8 @@ CREATE TABLE IF NOT EXISTS payment_differences (
 
 CREATE INDEX IF NOT EXISTS payment_differences_by_time ON payment_differences (tenant_id, region, found_at, id);
 
--- What a person has decided about an item of the review queue: an event, a refund that failed for
--- good, or a difference.
+-- What a person has decided about a refund that failed for good, or a difference. What is decided about
+-- an event stands on the event.
 CREATE TABLE IF NOT EXISTS payment_reviews (
     tenant_id    uuid        NOT NULL,
     region       text        NOT NULL,
@@ -59,7 +59,7 @@ CREATE TABLE IF NOT EXISTS payment_reviews (
     note         text        NOT NULL,
     resolved_at  timestamptz NOT NULL,
     CONSTRAINT payment_reviews_pkey PRIMARY KEY (tenant_id, region, subject_kind, subject_id),
-    CONSTRAINT payment_reviews_kind CHECK (subject_kind IN ('EVENT', 'REFUND', 'DIFFERENCE')),
+    CONSTRAINT payment_reviews_kind CHECK (subject_kind IN ('REFUND', 'DIFFERENCE')),
     CONSTRAINT payment_reviews_note CHECK (length(note) BETWEEN 1 AND 1000)
 );
 
@@ -77,8 +77,6 @@ CREATE TABLE IF NOT EXISTS payment_listings (
     CONSTRAINT payment_listings_pkey PRIMARY KEY (tenant_id, region, provider, account)
 );
 
--- The review queue: few rows of large tables.
-CREATE INDEX IF NOT EXISTS provider_events_for_review ON provider_events (tenant_id, region, received_at, event_id)
-    WHERE result IN ('UNMATCHED', 'MISMATCH');
+-- The review queue: few rows of a large table.
 CREATE INDEX IF NOT EXISTS refunds_failed ON refunds (tenant_id, region, settled_at)
     WHERE state = 'FAILED';

@@ -207,8 +207,9 @@ LEFT JOIN (
     GROUP BY d.tenant_id, d.region, d.booking_id) AS due
     ON due.tenant_id = b.tenant_id AND due.region = b.region AND due.booking_id = b.id
 WHERE a.state = 'SUCCEEDED' AND ($1::boolean OR a.tenant_id = $2::uuid)
-    AND ((a.disposition = 'APPLIED' AND (b.id IS NULL OR a.captured_minor - a.refunded_minor <> COALESCE(due.minor, 0)))
-        OR (a.disposition = 'ORPHANED' AND a.refunded_minor <> a.captured_minor))
+    AND ((a.disposition = 'APPLIED' AND (b.id IS NULL OR a.captured_minor - a.refunded_minor < COALESCE(due.minor, 0)
+            OR a.captured_minor - a.refunded_minor - a.lost_minor > COALESCE(due.minor, 0)))
+        OR (a.disposition = 'ORPHANED' AND a.refunded_minor + a.lost_minor < a.captured_minor))
 LIMIT $3
 `
 
@@ -227,7 +228,8 @@ type AuditCapturedPaymentsRow struct {
 
 // A captured payment that bought no booking and is not being refunded whole; or one that keeps more,
 // or less, than the lines of its booking that still stand and the fees of those that do not, less
-// what was given back besides.
+// what was given back besides. What a lost dispute took need not be refunded any more, and takes no
+// line away.
 func (q *Queries) AuditCapturedPayments(ctx context.Context, arg AuditCapturedPaymentsParams) ([]AuditCapturedPaymentsRow, error) {
 	rows, err := q.db.Query(ctx, auditCapturedPayments, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
@@ -349,6 +351,60 @@ func (q *Queries) AuditCounts(ctx context.Context, arg AuditCountsParams) (Audit
 		&i.Payments,
 	)
 	return i, err
+}
+
+const auditDisputeSums = `-- name: AuditDisputeSums :many
+SELECT a.tenant_id, a.region, a.id, count(*) OVER () AS violations
+FROM payment_attempts a
+LEFT JOIN (
+    SELECT d.tenant_id, d.region, d.attempt_id,
+        sum(CASE WHEN d.state = 'OPENED' THEN d.amount_minor ELSE 0 END)::bigint AS disputed,
+        sum(CASE WHEN d.state = 'LOST' THEN d.amount_minor ELSE 0 END)::bigint AS lost
+    FROM disputes d
+    GROUP BY d.tenant_id, d.region, d.attempt_id) AS s
+    ON s.tenant_id = a.tenant_id AND s.region = a.region AND s.attempt_id = a.id
+WHERE ($1::boolean OR a.tenant_id = $2::uuid)
+    AND (a.disputed_minor <> COALESCE(s.disputed, 0) OR a.lost_minor <> COALESCE(s.lost, 0))
+LIMIT $3
+`
+
+type AuditDisputeSumsParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditDisputeSumsRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Violations int64
+}
+
+// What an attempt counts as disputed and as lost is the sum of its disputes.
+func (q *Queries) AuditDisputeSums(ctx context.Context, arg AuditDisputeSumsParams) ([]AuditDisputeSumsRow, error) {
+	rows, err := q.db.Query(ctx, auditDisputeSums, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditDisputeSumsRow
+	for rows.Next() {
+		var i AuditDisputeSumsRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const auditHoldsOwnSeats = `-- name: AuditHoldsOwnSeats :many

@@ -183,9 +183,8 @@ FROM (SELECT unnest($1::uuid[]) AS tenant_id, unnest($2::text[]) AS region) AS t
 CROSS JOIN LATERAL (
     SELECT e.result AS kind
     FROM provider_events e
-    LEFT JOIN payment_reviews v ON v.tenant_id = e.tenant_id AND v.region = e.region AND v.subject_kind = 'EVENT'
-        AND v.subject_id = e.provider || ' ' || e.event_id
-    WHERE e.tenant_id = t.tenant_id AND e.region = t.region AND e.result IN ('UNMATCHED', 'MISMATCH') AND v.subject_id IS NULL
+    WHERE e.tenant_id = t.tenant_id AND e.region = t.region AND e.result IN ('UNMATCHED', 'MISMATCH') AND e.reviewed_at IS NULL
+        AND e.retry_at IS NULL
     UNION ALL
     SELECT 'REFUND_FAILED' AS kind
     FROM refunds f

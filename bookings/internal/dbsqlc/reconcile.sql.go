@@ -268,32 +268,6 @@ func (q *Queries) DifferencesDecided(ctx context.Context, arg DifferencesDecided
 	return decided, err
 }
 
-const eventMatch = `-- name: EventMatch :execrows
-UPDATE provider_events
-SET result = 'APPLIED'
-WHERE tenant_id = $1 AND region = $2 AND provider = $3 AND event_id = $4 AND result = 'UNMATCHED'
-`
-
-type EventMatchParams struct {
-	TenantID uuid.UUID
-	Region   string
-	Provider string
-	EventID  string
-}
-
-func (q *Queries) EventMatch(ctx context.Context, arg EventMatchParams) (int64, error) {
-	result, err := q.db.Exec(ctx, eventMatch,
-		arg.TenantID,
-		arg.Region,
-		arg.Provider,
-		arg.EventID,
-	)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected(), nil
-}
-
 const listingSet = `-- name: ListingSet :exec
 INSERT INTO payment_listings (tenant_id, region, provider, account, listed_since, list_after, pass_began, due_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -464,63 +438,6 @@ func (q *Queries) PaidUnconfirmed(ctx context.Context, arg PaidUnconfirmedParams
 	for rows.Next() {
 		var i PaidUnconfirmedRow
 		if err := rows.Scan(&i.ID, &i.CapturedMinor, &i.Currency); err != nil {
-			return nil, err
-		}
-		items = append(items, i)
-	}
-	if err := rows.Err(); err != nil {
-		return nil, err
-	}
-	return items, nil
-}
-
-const unmatchedEventsDue = `-- name: UnmatchedEventsDue :many
-SELECT e.tenant_id, e.region, e.provider, e.event_id, e.attempt_id
-FROM (SELECT unnest($1::uuid[]) AS tenant_id, unnest($2::text[]) AS region) AS t
-CROSS JOIN LATERAL (
-    SELECT o.tenant_id, o.region, o.provider, o.event_id, o.attempt_id
-    FROM provider_events o
-    JOIN payment_attempts a ON a.tenant_id = o.tenant_id AND a.region = o.region AND a.id = o.attempt_id AND a.provider = o.provider
-    LEFT JOIN payment_reviews v ON v.tenant_id = o.tenant_id AND v.region = o.region AND v.subject_kind = 'EVENT'
-        AND v.subject_id = o.provider || ' ' || o.event_id
-    WHERE o.tenant_id = t.tenant_id AND o.region = t.region AND o.result = 'UNMATCHED' AND v.subject_id IS NULL
-        AND a.created_at > o.received_at
-    ORDER BY o.received_at
-    LIMIT $3) AS e
-LIMIT $3
-`
-
-type UnmatchedEventsDueParams struct {
-	TenantIds []uuid.UUID
-	Regions   []string
-	MaxRows   int32
-}
-
-type UnmatchedEventsDueRow struct {
-	TenantID  uuid.UUID
-	Region    string
-	Provider  string
-	EventID   string
-	AttemptID uuid.UUID
-}
-
-// Events that came before their attempt, whose attempt is there now.
-func (q *Queries) UnmatchedEventsDue(ctx context.Context, arg UnmatchedEventsDueParams) ([]UnmatchedEventsDueRow, error) {
-	rows, err := q.db.Query(ctx, unmatchedEventsDue, arg.TenantIds, arg.Regions, arg.MaxRows)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var items []UnmatchedEventsDueRow
-	for rows.Next() {
-		var i UnmatchedEventsDueRow
-		if err := rows.Scan(
-			&i.TenantID,
-			&i.Region,
-			&i.Provider,
-			&i.EventID,
-			&i.AttemptID,
-		); err != nil {
 			return nil, err
 		}
 		items = append(items, i)

@@ -13,7 +13,7 @@ import (
 )
 
 const eventsOfAttempts = `-- name: EventsOfAttempts :many
-SELECT provider, event_id, type, attempt_id, amount_minor, currency, result, received_at
+SELECT provider, event_id, type, attempt_id, amount_minor, currency, result, received_at, reviewed_at, reviewed_by, review_note
 FROM provider_events
 WHERE tenant_id = $1 AND region = $2 AND attempt_id = ANY($3::uuid[])
 ORDER BY received_at, event_id
@@ -36,6 +36,9 @@ type EventsOfAttemptsRow struct {
 	Currency    string
 	Result      string
 	ReceivedAt  time.Time
+	ReviewedAt  *time.Time
+	ReviewedBy  *uuid.UUID
+	ReviewNote  string
 }
 
 func (q *Queries) EventsOfAttempts(ctx context.Context, arg EventsOfAttemptsParams) ([]EventsOfAttemptsRow, error) {
@@ -61,6 +64,9 @@ func (q *Queries) EventsOfAttempts(ctx context.Context, arg EventsOfAttemptsPara
 			&i.Currency,
 			&i.Result,
 			&i.ReceivedAt,
+			&i.ReviewedAt,
+			&i.ReviewedBy,
+			&i.ReviewNote,
 		); err != nil {
 			return nil, err
 		}
@@ -197,10 +203,7 @@ func (q *Queries) ReviewInsert(ctx context.Context, arg ReviewInsertParams) (int
 
 const reviewableCount = `-- name: ReviewableCount :one
 SELECT
-    (SELECT count(*) FROM provider_events e
-        WHERE $1::text = 'EVENT' AND e.tenant_id = $2 AND e.region = $3 AND e.result IN ('UNMATCHED', 'MISMATCH')
-            AND e.provider || ' ' || e.event_id = $4::text)
-    + (SELECT count(*) FROM refunds r
+    (SELECT count(*) FROM refunds r
         WHERE $1::text = 'REFUND' AND r.tenant_id = $2 AND r.region = $3 AND r.state = 'FAILED' AND r.id::text = $4::text)
     + (SELECT count(*) FROM payment_differences d
         WHERE $1::text = 'DIFFERENCE' AND d.tenant_id = $2 AND d.region = $3 AND d.id::text = $4::text) AS items
@@ -247,7 +250,7 @@ type ReviewsOfHoldRow struct {
 	ResolvedAt  time.Time
 }
 
-// What people decided about the events and refunds of attempts.
+// What people decided about refunds of attempts.
 func (q *Queries) ReviewsOfHold(ctx context.Context, arg ReviewsOfHoldParams) ([]ReviewsOfHoldRow, error) {
 	rows, err := q.db.Query(ctx, reviewsOfHold,
 		arg.TenantID,
@@ -313,9 +316,8 @@ FROM (
         NULL::uuid AS refund_id, e.amount_minor, e.currency, e.provider, e.account, e.type AS detail, 0::bigint AS checks
     FROM provider_events e
     LEFT JOIN payment_attempts a ON a.tenant_id = e.tenant_id AND a.region = e.region AND a.id = e.attempt_id
-    LEFT JOIN payment_reviews v ON v.tenant_id = e.tenant_id AND v.region = e.region AND v.subject_kind = 'EVENT'
-        AND v.subject_id = e.provider || ' ' || e.event_id
-    WHERE e.tenant_id = $1 AND e.region = $2 AND e.result IN ('UNMATCHED', 'MISMATCH') AND v.subject_id IS NULL
+    WHERE e.tenant_id = $1 AND e.region = $2 AND e.result IN ('UNMATCHED', 'MISMATCH') AND e.reviewed_at IS NULL
+        AND e.retry_at IS NULL
     UNION ALL
     SELECT 'CHARGE_' || d.reason AS reason, d.found_at AS since, d.id::text AS item,
         COALESCE(a.hold_id, '00000000-0000-0000-0000-000000000000'::uuid) AS hold_id, COALESCE(d.attempt_id, '00000000-0000-0000-0000-000000000000'::uuid) AS attempt_id, NULL::uuid AS refund_id,

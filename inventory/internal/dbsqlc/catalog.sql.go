@@ -267,13 +267,14 @@ CROSS JOIN LATERAL (
     FROM hold_lines own
     WHERE own.tenant_id = h.tenant_id AND own.region = h.region AND own.hold_id = h.id AND own.kind <> 'SEAT'
     OFFSET 0) AS l
-WHERE h.tenant_id = $1 AND h.region = $2 AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at <= now()
+WHERE h.tenant_id = $1 AND h.region = $2 AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at <= $3::timestamptz
 GROUP BY l.kind, l.pool_id, l.room_type_id, l.property_id, l.night
 `
 
 type DueUnitsParams struct {
 	TenantID uuid.UUID
 	Region   string
+	AsOf     time.Time
 }
 
 type DueUnitsRow struct {
@@ -288,7 +289,7 @@ type DueUnitsRow struct {
 // What holds whose time is over still occupy: it is free for everybody, so readers count it as such.
 // OFFSET 0 keeps the planner from reading the lines of all holds.
 func (q *Queries) DueUnits(ctx context.Context, arg DueUnitsParams) ([]DueUnitsRow, error) {
-	rows, err := q.db.Query(ctx, dueUnits, arg.TenantID, arg.Region)
+	rows, err := q.db.Query(ctx, dueUnits, arg.TenantID, arg.Region, arg.AsOf)
 	if err != nil {
 		return nil, err
 	}

@@ -103,7 +103,7 @@ func (q *Queries) HoldEnd(ctx context.Context, arg HoldEndParams) (int64, error)
 const holdGet = `-- name: HoldGet :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, total_minor, currency, presale_code_id, version
+    max_per_instrument, capture, total_minor, currency, presale_code_id, version
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 `
@@ -134,6 +134,7 @@ type HoldGetRow struct {
 	LatePayment       string
 	OnDecline         string
 	MaxPerInstrument  int64
+	Capture           string
 	TotalMinor        int64
 	Currency          string
 	PresaleCodeID     *uuid.UUID
@@ -163,6 +164,7 @@ func (q *Queries) HoldGet(ctx context.Context, arg HoldGetParams) (HoldGetRow, e
 		&i.LatePayment,
 		&i.OnDecline,
 		&i.MaxPerInstrument,
+		&i.Capture,
 		&i.TotalMinor,
 		&i.Currency,
 		&i.PresaleCodeID,
@@ -303,7 +305,7 @@ func (q *Queries) HoldLinesInsert(ctx context.Context, arg HoldLinesInsertParams
 const holdLock = `-- name: HoldLock :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, total_minor, currency, presale_code_id, version
+    max_per_instrument, capture, total_minor, currency, presale_code_id, version
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 FOR UPDATE
@@ -335,6 +337,7 @@ type HoldLockRow struct {
 	LatePayment       string
 	OnDecline         string
 	MaxPerInstrument  int64
+	Capture           string
 	TotalMinor        int64
 	Currency          string
 	PresaleCodeID     *uuid.UUID
@@ -364,6 +367,7 @@ func (q *Queries) HoldLock(ctx context.Context, arg HoldLockParams) (HoldLockRow
 		&i.LatePayment,
 		&i.OnDecline,
 		&i.MaxPerInstrument,
+		&i.Capture,
 		&i.TotalMinor,
 		&i.Currency,
 		&i.PresaleCodeID,
@@ -599,15 +603,15 @@ func (q *Queries) HoldsExpire(ctx context.Context, arg HoldsExpireParams) (int64
 const holdsInsert = `-- name: HoldsInsert :execrows
 INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline,
     claimable_at, extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds,
-    late_payment, on_decline, max_per_instrument, total_minor, currency, presale_code_id)
+    late_payment, on_decline, max_per_instrument, capture, total_minor, currency, presale_code_id)
 SELECT $1::uuid, $2::text, h.id, h.channel_id, h.buyer_kind, h.buyer_id, 'ACTIVE', $3::timestamptz,
     $4::timestamptz, $4::timestamptz, $4::timestamptz, 0, $5::bigint, $6::bigint,
     $7::bigint, $8::bigint, $9::bigint, $10::text, $11::text,
-    $12::bigint, h.total_minor, h.currency, NULLIF(h.presale_code_id, '00000000-0000-0000-0000-000000000000'::uuid)
+    $12::bigint, $13::text, h.total_minor, h.currency, NULLIF(h.presale_code_id, '00000000-0000-0000-0000-000000000000'::uuid)
 FROM (
-    SELECT unnest($13::uuid[]) AS id, unnest($14::uuid[]) AS channel_id, unnest($15::text[]) AS buyer_kind,
-        unnest($16::uuid[]) AS buyer_id, unnest($17::bigint[]) AS total_minor, unnest($18::text[]) AS currency,
-        unnest($19::uuid[]) AS presale_code_id) AS h
+    SELECT unnest($14::uuid[]) AS id, unnest($15::uuid[]) AS channel_id, unnest($16::text[]) AS buyer_kind,
+        unnest($17::uuid[]) AS buyer_id, unnest($18::bigint[]) AS total_minor, unnest($19::text[]) AS currency,
+        unnest($20::uuid[]) AS presale_code_id) AS h
 `
 
 type HoldsInsertParams struct {
@@ -623,6 +627,7 @@ type HoldsInsertParams struct {
 	LatePayment       string
 	OnDecline         string
 	MaxPerInstrument  int64
+	Capture           string
 	Ids               []uuid.UUID
 	ChannelIds        []uuid.UUID
 	BuyerKinds        []string
@@ -647,6 +652,7 @@ func (q *Queries) HoldsInsert(ctx context.Context, arg HoldsInsertParams) (int64
 		arg.LatePayment,
 		arg.OnDecline,
 		arg.MaxPerInstrument,
+		arg.Capture,
 		arg.Ids,
 		arg.ChannelIds,
 		arg.BuyerKinds,

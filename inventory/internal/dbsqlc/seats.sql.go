@@ -13,19 +13,20 @@ import (
 )
 
 const seatStatuses = `-- name: SeatStatuses :many
-SELECT u.seat_id, u.price_level_id, u.state, (u.state = 'HELD' AND u.claimable_at <= now())::boolean AS due, u.block_channel_id
+SELECT u.seat_id, u.price_level_id, u.state, (u.state = 'HELD' AND u.claimable_at <= $1::timestamptz)::boolean AS due, u.block_channel_id
 FROM (
     SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id
     FROM show_seats s
-    WHERE s.tenant_id = $1 AND s.region = $2 AND s.show_id = $3
+    WHERE s.tenant_id = $2 AND s.region = $3 AND s.show_id = $4
     UNION ALL
     SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_channel_id
     FROM past_show_seats p
-    WHERE p.tenant_id = $1 AND p.region = $2 AND p.show_id = $3) AS u
+    WHERE p.tenant_id = $2 AND p.region = $3 AND p.show_id = $4) AS u
 ORDER BY u.seat_id
 `
 
 type SeatStatusesParams struct {
+	AsOf     time.Time
 	TenantID uuid.UUID
 	Region   string
 	ShowID   uuid.UUID
@@ -41,7 +42,12 @@ type SeatStatusesRow struct {
 
 // The seats of a completed show stand in the past table, while they are being moved in both.
 func (q *Queries) SeatStatuses(ctx context.Context, arg SeatStatusesParams) ([]SeatStatusesRow, error) {
-	rows, err := q.db.Query(ctx, seatStatuses, arg.TenantID, arg.Region, arg.ShowID)
+	rows, err := q.db.Query(ctx, seatStatuses,
+		arg.AsOf,
+		arg.TenantID,
+		arg.Region,
+		arg.ShowID,
+	)
 	if err != nil {
 		return nil, err
 	}

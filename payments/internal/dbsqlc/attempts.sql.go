@@ -12,14 +12,47 @@ import (
 	"github.com/google/uuid"
 )
 
+const attemptAuthorize = `-- name: AttemptAuthorize :execrows
+UPDATE payment_attempts
+SET state = 'AUTHORIZED', provider_charge = $1, instrument_fingerprint = $2, redirect_url = '',
+    next_check_at = $3::timestamptz, version = version + 1
+WHERE tenant_id = $4 AND region = $5 AND id = $6 AND state IN ('CREATED', 'SUBMITTED', 'UNKNOWN')
+`
+
+type AttemptAuthorizeParams struct {
+	ProviderCharge        string
+	InstrumentFingerprint string
+	NextCheckAt           time.Time
+	TenantID              uuid.UUID
+	Region                string
+	ID                    uuid.UUID
+}
+
+func (q *Queries) AttemptAuthorize(ctx context.Context, arg AttemptAuthorizeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, attemptAuthorize,
+		arg.ProviderCharge,
+		arg.InstrumentFingerprint,
+		arg.NextCheckAt,
+		arg.TenantID,
+		arg.Region,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const attemptCheckLater = `-- name: AttemptCheckLater :execrows
 UPDATE payment_attempts
-SET state = $1, next_check_at = $2::timestamptz, checks = checks + 1, version = version + 1
-WHERE tenant_id = $3 AND region = $4 AND id = $5 AND state = ANY($6::text[])
+SET state = $1, redirect_url = $2, next_check_at = $3::timestamptz, checks = checks + 1,
+    version = version + 1
+WHERE tenant_id = $4 AND region = $5 AND id = $6 AND state = ANY($7::text[])
 `
 
 type AttemptCheckLaterParams struct {
 	ToState     string
+	RedirectUrl string
 	NextCheckAt time.Time
 	TenantID    uuid.UUID
 	Region      string
@@ -30,6 +63,7 @@ type AttemptCheckLaterParams struct {
 func (q *Queries) AttemptCheckLater(ctx context.Context, arg AttemptCheckLaterParams) (int64, error) {
 	result, err := q.db.Exec(ctx, attemptCheckLater,
 		arg.ToState,
+		arg.RedirectUrl,
 		arg.NextCheckAt,
 		arg.TenantID,
 		arg.Region,
@@ -44,8 +78,9 @@ func (q *Queries) AttemptCheckLater(ctx context.Context, arg AttemptCheckLaterPa
 
 const attemptDecline = `-- name: AttemptDecline :execrows
 UPDATE payment_attempts
-SET state = 'DECLINED', decline_code = $1, settled_at = $2::timestamptz, next_check_at = NULL, version = version + 1
-WHERE tenant_id = $3 AND region = $4 AND id = $5 AND state IN ('CREATED', 'SUBMITTED', 'UNKNOWN')
+SET state = 'DECLINED', decline_code = $1, redirect_url = '', settled_at = $2::timestamptz, next_check_at = NULL,
+    version = version + 1
+WHERE tenant_id = $3 AND region = $4 AND id = $5 AND state IN ('CREATED', 'SUBMITTED', 'UNKNOWN', 'AUTHORIZED')
 `
 
 type AttemptDeclineParams struct {
@@ -70,10 +105,38 @@ func (q *Queries) AttemptDecline(ctx context.Context, arg AttemptDeclineParams) 
 	return result.RowsAffected(), nil
 }
 
+const attemptDisputedAdd = `-- name: AttemptDisputedAdd :execrows
+UPDATE payment_attempts
+SET disputed_minor = disputed_minor + $1::bigint, lost_minor = lost_minor + $2::bigint, version = version + 1
+WHERE tenant_id = $3 AND region = $4 AND id = $5
+`
+
+type AttemptDisputedAddParams struct {
+	DisputedMinor int64
+	LostMinor     int64
+	TenantID      uuid.UUID
+	Region        string
+	ID            uuid.UUID
+}
+
+func (q *Queries) AttemptDisputedAdd(ctx context.Context, arg AttemptDisputedAddParams) (int64, error) {
+	result, err := q.db.Exec(ctx, attemptDisputedAdd,
+		arg.DisputedMinor,
+		arg.LostMinor,
+		arg.TenantID,
+		arg.Region,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const attemptGet = `-- name: AttemptGet :one
 SELECT id, hold_id, provider, account, method_token, instrument_fingerprint, amount_minor, currency, state, disposition,
     decline_code, provider_charge, captured_minor, refunded_minor, checks, next_check_at, created_at, submitted_at,
-    settled_at, version
+    settled_at, version, capture, return_url, redirect_url, pay_until, disputed_minor, lost_minor
 FROM payment_attempts
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 `
@@ -105,6 +168,12 @@ type AttemptGetRow struct {
 	SubmittedAt           *time.Time
 	SettledAt             *time.Time
 	Version               int64
+	Capture               string
+	ReturnUrl             string
+	RedirectUrl           string
+	PayUntil              *time.Time
+	DisputedMinor         int64
+	LostMinor             int64
 }
 
 func (q *Queries) AttemptGet(ctx context.Context, arg AttemptGetParams) (AttemptGetRow, error) {
@@ -131,15 +200,21 @@ func (q *Queries) AttemptGet(ctx context.Context, arg AttemptGetParams) (Attempt
 		&i.SubmittedAt,
 		&i.SettledAt,
 		&i.Version,
+		&i.Capture,
+		&i.ReturnUrl,
+		&i.RedirectUrl,
+		&i.PayUntil,
+		&i.DisputedMinor,
+		&i.LostMinor,
 	)
 	return i, err
 }
 
 const attemptInsert = `-- name: AttemptInsert :exec
 INSERT INTO payment_attempts (tenant_id, region, id, hold_id, provider, account, method_token, instrument_fingerprint,
-    amount_minor, currency, state, created_at, next_check_at)
+    capture, return_url, pay_until, amount_minor, currency, state, created_at, next_check_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-    $9, $10, 'CREATED', $11, $12)
+    $9, $10, $11, $12, $13, 'CREATED', $14, $15)
 `
 
 type AttemptInsertParams struct {
@@ -151,6 +226,9 @@ type AttemptInsertParams struct {
 	Account               string
 	MethodToken           string
 	InstrumentFingerprint string
+	Capture               string
+	ReturnUrl             string
+	PayUntil              *time.Time
 	AmountMinor           int64
 	Currency              string
 	CreatedAt             time.Time
@@ -167,6 +245,9 @@ func (q *Queries) AttemptInsert(ctx context.Context, arg AttemptInsertParams) er
 		arg.Account,
 		arg.MethodToken,
 		arg.InstrumentFingerprint,
+		arg.Capture,
+		arg.ReturnUrl,
+		arg.PayUntil,
 		arg.AmountMinor,
 		arg.Currency,
 		arg.CreatedAt,
@@ -178,7 +259,7 @@ func (q *Queries) AttemptInsert(ctx context.Context, arg AttemptInsertParams) er
 const attemptLock = `-- name: AttemptLock :one
 SELECT id, hold_id, provider, account, method_token, instrument_fingerprint, amount_minor, currency, state, disposition,
     decline_code, provider_charge, captured_minor, refunded_minor, checks, next_check_at, created_at, submitted_at,
-    settled_at, version
+    settled_at, version, capture, return_url, redirect_url, pay_until, disputed_minor, lost_minor
 FROM payment_attempts
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 FOR UPDATE
@@ -211,6 +292,12 @@ type AttemptLockRow struct {
 	SubmittedAt           *time.Time
 	SettledAt             *time.Time
 	Version               int64
+	Capture               string
+	ReturnUrl             string
+	RedirectUrl           string
+	PayUntil              *time.Time
+	DisputedMinor         int64
+	LostMinor             int64
 }
 
 func (q *Queries) AttemptLock(ctx context.Context, arg AttemptLockParams) (AttemptLockRow, error) {
@@ -237,6 +324,12 @@ func (q *Queries) AttemptLock(ctx context.Context, arg AttemptLockParams) (Attem
 		&i.SubmittedAt,
 		&i.SettledAt,
 		&i.Version,
+		&i.Capture,
+		&i.ReturnUrl,
+		&i.RedirectUrl,
+		&i.PayUntil,
+		&i.DisputedMinor,
+		&i.LostMinor,
 	)
 	return i, err
 }
@@ -245,6 +338,7 @@ const attemptRefundedAdd = `-- name: AttemptRefundedAdd :execrows
 UPDATE payment_attempts
 SET refunded_minor = refunded_minor + $1::bigint, version = version + 1
 WHERE tenant_id = $2 AND region = $3 AND id = $4
+    AND ($1::bigint <= 0 OR refunded_minor + $1::bigint + lost_minor <= captured_minor)
 `
 
 type AttemptRefundedAddParams struct {
@@ -254,6 +348,7 @@ type AttemptRefundedAddParams struct {
 	ID          uuid.UUID
 }
 
+// What a lost dispute has taken is not given back once more.
 func (q *Queries) AttemptRefundedAdd(ctx context.Context, arg AttemptRefundedAddParams) (int64, error) {
 	result, err := q.db.Exec(ctx, attemptRefundedAdd,
 		arg.AmountMinor,
@@ -298,8 +393,8 @@ func (q *Queries) AttemptSubmit(ctx context.Context, arg AttemptSubmitParams) (i
 const attemptSucceed = `-- name: AttemptSucceed :execrows
 UPDATE payment_attempts
 SET state = 'SUCCEEDED', disposition = $1::text, provider_charge = $2, captured_minor = $3,
-    instrument_fingerprint = $4, decline_code = '', settled_at = $5::timestamptz, next_check_at = NULL,
-    version = version + 1
+    instrument_fingerprint = $4, decline_code = '', redirect_url = '',
+    settled_at = $5::timestamptz, next_check_at = NULL, version = version + 1
 WHERE tenant_id = $6 AND region = $7 AND id = $8 AND state <> 'SUCCEEDED'
 `
 
@@ -332,10 +427,62 @@ func (q *Queries) AttemptSucceed(ctx context.Context, arg AttemptSucceedParams) 
 	return result.RowsAffected(), nil
 }
 
+const attemptsByCharge = `-- name: AttemptsByCharge :many
+SELECT a.tenant_id, a.region, a.id
+FROM (SELECT unnest($1::uuid[]) AS tenant_id, unnest($2::text[]) AS region) AS t
+CROSS JOIN LATERAL (
+    SELECT p.tenant_id, p.region, p.id
+    FROM payment_attempts p
+    WHERE p.tenant_id = t.tenant_id AND p.region = t.region AND p.provider_charge = $3
+        AND p.provider = $4 AND p.account = $5
+    LIMIT 2) AS a
+LIMIT 2
+`
+
+type AttemptsByChargeParams struct {
+	TenantIds      []uuid.UUID
+	Regions        []string
+	ProviderCharge string
+	Provider       string
+	Account        string
+}
+
+type AttemptsByChargeRow struct {
+	TenantID uuid.UUID
+	Region   string
+	ID       uuid.UUID
+}
+
+func (q *Queries) AttemptsByCharge(ctx context.Context, arg AttemptsByChargeParams) ([]AttemptsByChargeRow, error) {
+	rows, err := q.db.Query(ctx, attemptsByCharge,
+		arg.TenantIds,
+		arg.Regions,
+		arg.ProviderCharge,
+		arg.Provider,
+		arg.Account,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AttemptsByChargeRow
+	for rows.Next() {
+		var i AttemptsByChargeRow
+		if err := rows.Scan(&i.TenantID, &i.Region, &i.ID); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const attemptsByID = `-- name: AttemptsByID :many
 SELECT id, hold_id, provider, account, method_token, instrument_fingerprint, amount_minor, currency, state, disposition,
     decline_code, provider_charge, captured_minor, refunded_minor, checks, next_check_at, created_at, submitted_at,
-    settled_at, version
+    settled_at, version, capture, return_url, redirect_url, pay_until, disputed_minor, lost_minor
 FROM payment_attempts
 WHERE tenant_id = $1 AND region = $2 AND id = ANY($3::uuid[])
 `
@@ -367,6 +514,12 @@ type AttemptsByIDRow struct {
 	SubmittedAt           *time.Time
 	SettledAt             *time.Time
 	Version               int64
+	Capture               string
+	ReturnUrl             string
+	RedirectUrl           string
+	PayUntil              *time.Time
+	DisputedMinor         int64
+	LostMinor             int64
 }
 
 func (q *Queries) AttemptsByID(ctx context.Context, arg AttemptsByIDParams) ([]AttemptsByIDRow, error) {
@@ -399,6 +552,12 @@ func (q *Queries) AttemptsByID(ctx context.Context, arg AttemptsByIDParams) ([]A
 			&i.SubmittedAt,
 			&i.SettledAt,
 			&i.Version,
+			&i.Capture,
+			&i.ReturnUrl,
+			&i.RedirectUrl,
+			&i.PayUntil,
+			&i.DisputedMinor,
+			&i.LostMinor,
 		); err != nil {
 			return nil, err
 		}
@@ -416,7 +575,7 @@ FROM (SELECT unnest($1::uuid[]) AS tenant_id, unnest($2::text[]) AS region) AS t
 CROSS JOIN LATERAL (
     SELECT due.tenant_id, due.region, due.id, due.next_check_at
     FROM payment_attempts due
-    WHERE due.tenant_id = t.tenant_id AND due.region = t.region AND due.state IN ('CREATED', 'SUBMITTED', 'UNKNOWN')
+    WHERE due.tenant_id = t.tenant_id AND due.region = t.region AND due.settled_at IS NULL
         AND due.next_check_at <= $3::timestamptz AND due.provider = ANY($4::text[])
     ORDER BY due.next_check_at
     LIMIT $5) AS a
@@ -468,7 +627,7 @@ func (q *Queries) AttemptsDue(ctx context.Context, arg AttemptsDueParams) ([]Att
 const attemptsOfHold = `-- name: AttemptsOfHold :many
 SELECT id, hold_id, provider, account, method_token, instrument_fingerprint, amount_minor, currency, state, disposition,
     decline_code, provider_charge, captured_minor, refunded_minor, checks, next_check_at, created_at, submitted_at,
-    settled_at, version
+    settled_at, version, capture, return_url, redirect_url, pay_until, disputed_minor, lost_minor
 FROM payment_attempts
 WHERE tenant_id = $1 AND region = $2 AND hold_id = $3
 ORDER BY created_at, id
@@ -501,6 +660,12 @@ type AttemptsOfHoldRow struct {
 	SubmittedAt           *time.Time
 	SettledAt             *time.Time
 	Version               int64
+	Capture               string
+	ReturnUrl             string
+	RedirectUrl           string
+	PayUntil              *time.Time
+	DisputedMinor         int64
+	LostMinor             int64
 }
 
 func (q *Queries) AttemptsOfHold(ctx context.Context, arg AttemptsOfHoldParams) ([]AttemptsOfHoldRow, error) {
@@ -533,6 +698,12 @@ func (q *Queries) AttemptsOfHold(ctx context.Context, arg AttemptsOfHoldParams) 
 			&i.SubmittedAt,
 			&i.SettledAt,
 			&i.Version,
+			&i.Capture,
+			&i.ReturnUrl,
+			&i.RedirectUrl,
+			&i.PayUntil,
+			&i.DisputedMinor,
+			&i.LostMinor,
 		); err != nil {
 			return nil, err
 		}

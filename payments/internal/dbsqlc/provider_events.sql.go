@@ -13,8 +13,10 @@ import (
 )
 
 const providerEventInsert = `-- name: ProviderEventInsert :execrows
-INSERT INTO provider_events (tenant_id, region, provider, event_id, type, account, attempt_id, amount_minor, currency, result, received_at)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp())
+INSERT INTO provider_events (tenant_id, region, provider, event_id, type, account, attempt_id, amount_minor, currency, result, received_at,
+    event_key, charge_id, refund_id, dispute_id, decline_code, fingerprint)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, clock_timestamp(),
+    $11, $12, $13, $14, $15, $16)
 ON CONFLICT (tenant_id, region, provider, event_id) DO NOTHING
 `
 
@@ -29,6 +31,12 @@ type ProviderEventInsertParams struct {
 	AmountMinor int64
 	Currency    string
 	Result      string
+	EventKey    string
+	ChargeID    string
+	RefundID    string
+	DisputeID   string
+	DeclineCode string
+	Fingerprint string
 }
 
 func (q *Queries) ProviderEventInsert(ctx context.Context, arg ProviderEventInsertParams) (int64, error) {
@@ -43,6 +51,12 @@ func (q *Queries) ProviderEventInsert(ctx context.Context, arg ProviderEventInse
 		arg.AmountMinor,
 		arg.Currency,
 		arg.Result,
+		arg.EventKey,
+		arg.ChargeID,
+		arg.RefundID,
+		arg.DisputeID,
+		arg.DeclineCode,
+		arg.Fingerprint,
 	)
 	if err != nil {
 		return 0, err
@@ -50,14 +64,88 @@ func (q *Queries) ProviderEventInsert(ctx context.Context, arg ProviderEventInse
 	return result.RowsAffected(), nil
 }
 
+const providerEventLock = `-- name: ProviderEventLock :one
+SELECT tenant_id, region, provider, event_id, type, account, attempt_id, amount_minor, currency, result, received_at, event_key, charge_id,
+    refund_id, dispute_id, decline_code, fingerprint, tries, reviewed_at, reviewed_by, review_note
+FROM provider_events
+WHERE tenant_id = $1 AND region = $2 AND provider = $3 AND event_id = $4
+FOR UPDATE
+`
+
+type ProviderEventLockParams struct {
+	TenantID uuid.UUID
+	Region   string
+	Provider string
+	EventID  string
+}
+
+type ProviderEventLockRow struct {
+	TenantID    uuid.UUID
+	Region      string
+	Provider    string
+	EventID     string
+	Type        string
+	Account     string
+	AttemptID   uuid.UUID
+	AmountMinor int64
+	Currency    string
+	Result      string
+	ReceivedAt  time.Time
+	EventKey    string
+	ChargeID    string
+	RefundID    string
+	DisputeID   string
+	DeclineCode string
+	Fingerprint string
+	Tries       int64
+	ReviewedAt  *time.Time
+	ReviewedBy  *uuid.UUID
+	ReviewNote  string
+}
+
+func (q *Queries) ProviderEventLock(ctx context.Context, arg ProviderEventLockParams) (ProviderEventLockRow, error) {
+	row := q.db.QueryRow(ctx, providerEventLock,
+		arg.TenantID,
+		arg.Region,
+		arg.Provider,
+		arg.EventID,
+	)
+	var i ProviderEventLockRow
+	err := row.Scan(
+		&i.TenantID,
+		&i.Region,
+		&i.Provider,
+		&i.EventID,
+		&i.Type,
+		&i.Account,
+		&i.AttemptID,
+		&i.AmountMinor,
+		&i.Currency,
+		&i.Result,
+		&i.ReceivedAt,
+		&i.EventKey,
+		&i.ChargeID,
+		&i.RefundID,
+		&i.DisputeID,
+		&i.DeclineCode,
+		&i.Fingerprint,
+		&i.Tries,
+		&i.ReviewedAt,
+		&i.ReviewedBy,
+		&i.ReviewNote,
+	)
+	return i, err
+}
+
 const providerEventResultSet = `-- name: ProviderEventResultSet :execrows
 UPDATE provider_events
-SET result = $1
-WHERE tenant_id = $2 AND region = $3 AND provider = $4 AND event_id = $5
+SET result = $1, tries = tries + 1, retry_at = $2
+WHERE tenant_id = $3 AND region = $4 AND provider = $5 AND event_id = $6
 `
 
 type ProviderEventResultSetParams struct {
 	Result   string
+	RetryAt  *time.Time
 	TenantID uuid.UUID
 	Region   string
 	Provider string
@@ -67,6 +155,40 @@ type ProviderEventResultSetParams struct {
 func (q *Queries) ProviderEventResultSet(ctx context.Context, arg ProviderEventResultSetParams) (int64, error) {
 	result, err := q.db.Exec(ctx, providerEventResultSet,
 		arg.Result,
+		arg.RetryAt,
+		arg.TenantID,
+		arg.Region,
+		arg.Provider,
+		arg.EventID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const providerEventReview = `-- name: ProviderEventReview :execrows
+UPDATE provider_events
+SET reviewed_at = $1::timestamptz, reviewed_by = $2::uuid, review_note = $3, retry_at = NULL
+WHERE tenant_id = $4 AND region = $5 AND provider = $6 AND event_id = $7
+    AND reviewed_at IS NULL AND result IN ('MISMATCH', 'UNMATCHED')
+`
+
+type ProviderEventReviewParams struct {
+	Now        time.Time
+	ReviewedBy uuid.UUID
+	ReviewNote string
+	TenantID   uuid.UUID
+	Region     string
+	Provider   string
+	EventID    string
+}
+
+func (q *Queries) ProviderEventReview(ctx context.Context, arg ProviderEventReviewParams) (int64, error) {
+	result, err := q.db.Exec(ctx, providerEventReview,
+		arg.Now,
+		arg.ReviewedBy,
+		arg.ReviewNote,
 		arg.TenantID,
 		arg.Region,
 		arg.Provider,
@@ -109,4 +231,154 @@ func (q *Queries) ProviderEventsDelete(ctx context.Context, arg ProviderEventsDe
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const providerEventsToRetry = `-- name: ProviderEventsToRetry :many
+SELECT e.tenant_id, e.region, e.provider, e.event_id
+FROM (SELECT unnest($1::uuid[]) AS tenant_id, unnest($2::text[]) AS region) AS t
+CROSS JOIN LATERAL (
+    SELECT due.tenant_id, due.region, due.provider, due.event_id, due.retry_at
+    FROM provider_events due
+    WHERE due.tenant_id = t.tenant_id AND due.region = t.region AND due.retry_at <= $3::timestamptz
+    ORDER BY due.retry_at
+    LIMIT $4) AS e
+LIMIT $4
+`
+
+type ProviderEventsToRetryParams struct {
+	TenantIds []uuid.UUID
+	Regions   []string
+	Now       time.Time
+	MaxEvents int32
+}
+
+type ProviderEventsToRetryRow struct {
+	TenantID uuid.UUID
+	Region   string
+	Provider string
+	EventID  string
+}
+
+func (q *Queries) ProviderEventsToRetry(ctx context.Context, arg ProviderEventsToRetryParams) ([]ProviderEventsToRetryRow, error) {
+	rows, err := q.db.Query(ctx, providerEventsToRetry,
+		arg.TenantIds,
+		arg.Regions,
+		arg.Now,
+		arg.MaxEvents,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ProviderEventsToRetryRow
+	for rows.Next() {
+		var i ProviderEventsToRetryRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.Provider,
+			&i.EventID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const providerEventsToReview = `-- name: ProviderEventsToReview :many
+SELECT tenant_id, region, provider, event_id, type, account, attempt_id, amount_minor, currency, result, received_at, event_key, charge_id,
+    refund_id, dispute_id, decline_code, fingerprint, tries, reviewed_at, reviewed_by, review_note
+FROM provider_events
+WHERE tenant_id = $1 AND region = $2 AND reviewed_at IS NULL AND result IN ('MISMATCH', 'UNMATCHED') AND retry_at IS NULL
+    AND (received_at > $3::timestamptz OR (received_at = $3::timestamptz
+        AND (provider > $4::text OR (provider = $4::text AND event_id > $5::text))))
+ORDER BY received_at, provider, event_id
+LIMIT $6
+`
+
+type ProviderEventsToReviewParams struct {
+	TenantID      uuid.UUID
+	Region        string
+	After         time.Time
+	AfterProvider string
+	AfterEvent    string
+	MaxEvents     int32
+}
+
+type ProviderEventsToReviewRow struct {
+	TenantID    uuid.UUID
+	Region      string
+	Provider    string
+	EventID     string
+	Type        string
+	Account     string
+	AttemptID   uuid.UUID
+	AmountMinor int64
+	Currency    string
+	Result      string
+	ReceivedAt  time.Time
+	EventKey    string
+	ChargeID    string
+	RefundID    string
+	DisputeID   string
+	DeclineCode string
+	Fingerprint string
+	Tries       int64
+	ReviewedAt  *time.Time
+	ReviewedBy  *uuid.UUID
+	ReviewNote  string
+}
+
+// Oldest first. What is still tried again by itself is not yet a person's work.
+func (q *Queries) ProviderEventsToReview(ctx context.Context, arg ProviderEventsToReviewParams) ([]ProviderEventsToReviewRow, error) {
+	rows, err := q.db.Query(ctx, providerEventsToReview,
+		arg.TenantID,
+		arg.Region,
+		arg.After,
+		arg.AfterProvider,
+		arg.AfterEvent,
+		arg.MaxEvents,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []ProviderEventsToReviewRow
+	for rows.Next() {
+		var i ProviderEventsToReviewRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.Provider,
+			&i.EventID,
+			&i.Type,
+			&i.Account,
+			&i.AttemptID,
+			&i.AmountMinor,
+			&i.Currency,
+			&i.Result,
+			&i.ReceivedAt,
+			&i.EventKey,
+			&i.ChargeID,
+			&i.RefundID,
+			&i.DisputeID,
+			&i.DeclineCode,
+			&i.Fingerprint,
+			&i.Tries,
+			&i.ReviewedAt,
+			&i.ReviewedBy,
+			&i.ReviewNote,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -239,6 +239,32 @@ func (q *Queries) RefundLock(ctx context.Context, arg RefundLockParams) (RefundL
 	return i, err
 }
 
+const refundPostpone = `-- name: RefundPostpone :execrows
+UPDATE refunds
+SET next_check_at = $1::timestamptz, checks = checks + 1, version = version + 1
+WHERE tenant_id = $2 AND region = $3 AND id = $4 AND state = 'REQUESTED'
+`
+
+type RefundPostponeParams struct {
+	NextCheckAt time.Time
+	TenantID    uuid.UUID
+	Region      string
+	ID          uuid.UUID
+}
+
+func (q *Queries) RefundPostpone(ctx context.Context, arg RefundPostponeParams) (int64, error) {
+	result, err := q.db.Exec(ctx, refundPostpone,
+		arg.NextCheckAt,
+		arg.TenantID,
+		arg.Region,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const refundResume = `-- name: RefundResume :execrows
 UPDATE refunds
 SET exhausted_at = NULL

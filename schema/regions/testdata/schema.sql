@@ -53,6 +53,10 @@ ALTER TABLE "checkouts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBL
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "checkouts" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "disputes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "disputes" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "events" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
