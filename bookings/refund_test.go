@@ -108,6 +108,10 @@ func (g gateway) Refund(ctx context.Context, request payments.RefundRequest) (pa
 	return g.refund(ctx, request)
 }
 
+func refuseRefund(context.Context, payments.RefundRequest) (payments.RefundOutcome, error) {
+	return payments.RefundOutcome{}, fmt.Errorf("%w: the account is closed", payments.ErrRejected)
+}
+
 func TestARefundThatAlwaysFailsIsGivenUp(t *testing.T) {
 	t.Parallel()
 	b := open(t).terms(refundLate())
