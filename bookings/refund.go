@@ -177,6 +177,10 @@ func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Loc
 	if outcome.Account != attempt.Account || outcome.Amount != refund.Amount {
 		return payments.EventMismatch, errMismatch
 	}
+	if refund.State == payments.RefundSucceeded && outcome.State == payments.RefundStateFailed {
+		// The bank sent it back, after the buyer was told that it was paid: a person has to find the way.
+		return payments.EventMismatch, errMismatch
+	}
 	if !refund.State.Open() {
 		return payments.EventAlreadyKnown, nil
 	}

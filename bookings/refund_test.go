@@ -307,3 +307,27 @@ func TestAChargeIsLookedUpBeforeItIsSentAgain(t *testing.T) {
 		t.Errorf("the charge was sent %d times", requests)
 	}
 }
+
+// A refund that the provider has paid may still come back from the buyer's bank. What was told stands,
+// and a person has to find another way for the money.
+func TestARefundThatComesBackIsForAPerson(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	guest := b.Guest()
+	hold := guest.Hold(b.hall.Seats(1))
+	b.Pay(guest, hold, sandbox.TokenApprove)
+	b.cancelWhole(t, hold)
+	b.Settle()
+	attempt := b.Attempts(hold)[0]
+	refund := b.Refunds(hold)[attempt.ID][0]
+	expect(t, "paid", string(refund.State), "SUCCEEDED")
+	if err := b.deliver(t, b.refundMessage(attempt, refund, "failed")); err != nil {
+		t.Fatal(err)
+	}
+	expect(t, "afterwards", string(b.Refunds(hold)[attempt.ID][0].State), "SUCCEEDED")
+	waiting, _, err := b.Sales.EventsForReview(t.Context(), b.Owner, inventorytest.Region, nil, 10)
+	if err != nil || len(waiting) != 1 || waiting[0].Type != payments.EventTypeRefundFailed {
+		t.Errorf("to review: %+v, %v", waiting, err)
+	}
+	b.Audit()
+}

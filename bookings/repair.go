@@ -126,10 +126,16 @@ func repairTx(ctx context.Context, tx pgx.Tx, kind RepairKind, by Driver, attemp
 }
 
 // mendedAttemptTx counts that somebody ended a payment in place of the checkout's own process. A
-// provider's message that comes while that process is still at work is the ordinary course; one that
-// overturns a decline never is.
+// provider's message that comes while that process is still at work, or the buyer on the provider's
+// page, is the ordinary course; one that overturns a decline never is.
 func mendedAttemptTx(ctx context.Context, tx pgx.Tx, kind RepairKind, by Driver, attempt payments.Attempt, now time.Time) error {
-	if by == DriverWebhook && attempt.State.Open() && now.Before(attempt.CreatedAt.Add(jobPatience)) {
+	ordinary := attempt.CreatedAt.Add(jobPatience)
+	onPage := attempt.PayUntil != nil && (attempt.ReturnURL != "" || attempt.RedirectURL != "")
+	if onPage {
+		// The buyer is still paying, and whoever hears of it first ends the payment.
+		ordinary = *attempt.PayUntil
+	}
+	if (by == DriverWebhook || onPage) && attempt.State.Open() && now.Before(ordinary) {
 		return nil
 	}
 	return repairTx(ctx, tx, kind, by, attempt, nil, now)

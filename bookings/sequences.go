@@ -259,6 +259,14 @@ func Sequences() []Sequence {
 			Tests: []string{"TestAFailedRefundIsAskedForAgain", "TestRefundsThatWereMendedAreCounted"},
 		},
 		{
+			Name:     "a refund comes back",
+			Events:   "the provider says that a refund was paid, and later that it failed: the buyer's bank returned it",
+			Queries:  []string{"ProviderEventsToReview"},
+			Metrics:  []string{metricReview, metricMessages},
+			Remedies: []Remedy{RemedyPerson},
+			Tests:    []string{"TestARefundThatComesBackIsForAPerson"},
+		},
+		{
 			Name:     "a refund fails for good",
 			Events:   "the provider fails every action of a refund",
 			Queries:  []string{queryUnresolved},

@@ -53,7 +53,7 @@ are those of package bookings. What a person has to decide is in ` + "`unresolve
 	for _, kind := range bookings.RepairKinds() {
 		fmt.Fprintf(&b, "| %s | %s |\n", kind, kind.Meaning())
 	}
-	b.WriteString("\nA step that the checkout's own process takes is no repair; neither is a provider's message while that process is at work.\n\n## Sequences\n")
+	b.WriteString("\nA step that the checkout's own process takes is no repair; neither is a provider's message while that process is at work,\nnor whatever ends a payment while its buyer is on the provider's page.\n\n## Sequences\n")
 	for _, s := range bookings.Sequences() {
 		fmt.Fprintf(&b, "\n### %s\n\n%s.\n\n", strings.ToUpper(s.Name[:1])+s.Name[1:], strings.ToUpper(s.Events[:1])+s.Events[1:])
 		for _, part := range []struct {
