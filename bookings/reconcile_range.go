@@ -56,11 +56,23 @@ type RangeReport struct {
 	Repaired map[RepairKind]int64 `json:"repaired"`
 	// Waiting are payments and refunds that are still open: their provider has not decided.
 	Waiting int64 `json:"waiting"`
+	// Asked are the providers that were asked. NotAsked are those that this process cannot reach and
+	// that have payments in the time: nothing is known of them.
+	Asked    []string           `json:"asked"`
+	NotAsked []ProviderNotAsked `json:"notAsked"`
 	// Unreachable are open payments and refunds whose provider gave no answer.
 	Unreachable int64 `json:"unreachable"`
 	// Disputed is how many differences wait for a person; Differences are the first of them.
 	Disputed    int64              `json:"disputed"`
 	Differences []ReportDifference `json:"differences"`
+}
+
+// ProviderNotAsked is a provider of payments of the time that is not configured here.
+type ProviderNotAsked struct {
+	Provider string `json:"provider"`
+	Payments int64  `json:"payments"`
+	// Open are those of them whose outcome is not known.
+	Open int64 `json:"open"`
 }
 
 // ReportDifference is a Difference in a report.
@@ -112,6 +124,7 @@ func (s *Service) ReconcileRange(ctx context.Context, input Range) (RangeReport,
 	if err != nil {
 		return RangeReport{}, err
 	}
+	r.report.Asked, r.report.NotAsked = append([]string{}, providers...), []ProviderNotAsked{}
 	places, err := s.places(ctx)
 	if err != nil {
 		return RangeReport{}, db.Classify(err)
@@ -169,7 +182,32 @@ func (r *ranging) place(ctx context.Context, place payments.Place, providers []s
 	}); err != nil {
 		return err
 	}
+	if r.Provider == "" {
+		if err := r.notAsked(ctx, place, providers); err != nil {
+			return err
+		}
+	}
 	return r.ownRows(ctx, place)
+}
+
+// notAsked counts the payments of a place about which nobody here can ask.
+func (r *ranging) notAsked(ctx context.Context, place payments.Place, providers []string) error {
+	rows, err := dbsqlc.New(r.service.db.Pool()).PaymentsNotAsked(ctx, dbsqlc.PaymentsNotAskedParams{
+		TenantID: place.Tenant.UUID, Region: string(place.Region), Providers: providers, Since: r.Since, Until: r.Until,
+	})
+	if err != nil {
+		return db.Classify(fmt.Errorf("count payments of other providers: %w", err))
+	}
+	for _, row := range rows {
+		at := slices.IndexFunc(r.report.NotAsked, func(p ProviderNotAsked) bool { return p.Provider == row.Provider })
+		if at < 0 {
+			at = len(r.report.NotAsked)
+			r.report.NotAsked = append(r.report.NotAsked, ProviderNotAsked{Provider: row.Provider})
+		}
+		r.report.NotAsked[at].Payments += row.Payments
+		r.report.NotAsked[at].Open += row.Open
+	}
+	return nil
 }
 
 // pages does something about each id of a list that is read in pages.

@@ -7,6 +7,15 @@ WHERE tenant_id = @tenant_id AND region = @region AND settled_at IS NULL AND pro
 ORDER BY id
 LIMIT @max_rows;
 
+-- name: PaymentsNotAsked :many
+-- Payments of a time whose provider this process cannot ask, open or not, by provider.
+SELECT provider, count(*) AS payments, sum(CASE WHEN settled_at IS NULL THEN 1 ELSE 0 END)::bigint AS open
+FROM payment_attempts
+WHERE tenant_id = @tenant_id AND region = @region AND NOT provider = ANY(@providers::text[])
+    AND created_at >= @since::timestamptz AND created_at < @until::timestamptz
+GROUP BY provider
+ORDER BY provider;
+
 -- name: OpenRefundsPage :many
 SELECT r.id
 FROM refunds r

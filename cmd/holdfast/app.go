@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -144,6 +146,9 @@ type appSettings struct {
 	receivers webhooks.Config
 	// regions are those that tenants may use; none are all.
 	regions []ids.Region
+	// onlyConfigured refuses new tenants whose payment provider cannot be reached: of a server, to which
+	// their buyers will come.
+	onlyConfigured bool
 	// tuneSales changes the saga's configuration; nil leaves it.
 	tuneSales func(*bookings.Config)
 }
@@ -176,6 +181,9 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 		return nil, err
 	}
 	tenantsConfig := tenants.Config{Logger: logger, Regions: settings.regions}
+	if settings.onlyConfigured {
+		tenantsConfig.Providers = slices.Sorted(maps.Keys(all))
+	}
 	if err := tenantsConfig.Validate(); err != nil {
 		return nil, fmt.Errorf("tenants: %w", err)
 	}

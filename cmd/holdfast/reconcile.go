@@ -2,12 +2,14 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -102,7 +104,7 @@ func (c *reconcileCommand) reconcile(ctx context.Context, a *app, stdin io.Reade
 	if output.BadRows == nil {
 		output.BadRows = []string{}
 	}
-	output.OK = report.Disputed == 0 && report.Unreachable == 0 && len(bad.lines) == 0
+	output.OK = report.Disputed == 0 && report.Unreachable == 0 && len(report.NotAsked) == 0 && len(bad.lines) == 0
 	return output, nil
 }
 
@@ -171,8 +173,9 @@ func (c *reconcileCommand) open(stdin io.Reader) (io.ReadCloser, error) {
 }
 
 func printReconcile(out io.Writer, o reconcileOutput) {
-	fmt.Fprintf(out, "From %s until %s: %s, %s and %s.\n\n", o.Since.UTC().Format(time.RFC3339), o.Until.UTC().Format(time.RFC3339),
+	fmt.Fprintf(out, "From %s until %s: %s, %s and %s.\n", o.Since.UTC().Format(time.RFC3339), o.Until.UTC().Format(time.RFC3339),
 		count(o.Attempts, "open payment"), count(o.Refunds, "open refund"), count(o.Charges, "charge"))
+	fmt.Fprintf(out, "Asked: %s.\n\n", cmp.Or(strings.Join(o.Asked, ", "), "nobody, the file speaks for its provider"))
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	heading := "repaired"
 	if o.DryRun {
@@ -186,6 +189,9 @@ func printReconcile(out io.Writer, o reconcileOutput) {
 	fmt.Fprintf(table, "no answer\t%d\tthe provider could not be asked\n", o.Unreachable)
 	// The terminal may be gone; the exit status says the same.
 	_ = table.Flush()
+	for _, p := range o.NotAsked {
+		fmt.Fprintf(out, "not asked: %s of %q, %d of them open: it is not configured here, see the variables in `holdfast reconcile --help`\n", count(p.Payments, "payment"), p.Provider, p.Open)
+	}
 	for _, d := range o.Differences {
 		fmt.Fprintln(out, differenceLine(d))
 	}
@@ -202,7 +208,7 @@ func printReconcile(out io.Writer, o reconcileOutput) {
 		fmt.Fprintln(out, "\nNothing is left for a person.")
 		return
 	}
-	fmt.Fprintf(out, "\nLeft for a person: %s, %s.\n", count(o.Disputed, "difference"), count(int64(len(o.BadRows)+o.MoreBadRows), "bad row"))
+	fmt.Fprintf(out, "\nLeft for a person: %s, %s, %s not asked.\n", count(o.Disputed, "difference"), count(int64(len(o.BadRows)+o.MoreBadRows), "bad row"), count(int64(len(o.NotAsked)), "provider"))
 }
 
 func differenceLine(d bookings.ReportDifference) string {

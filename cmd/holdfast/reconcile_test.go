@@ -1,6 +1,7 @@
 package main
 
 import (
+	"crypto/rand"
 	"fmt"
 	"io"
 	"strings"
@@ -162,7 +163,7 @@ func TestReconcileSaysWhatIsLeftForAPerson(t *testing.T) {
 	}
 	var printed strings.Builder
 	printReconcile(&printed, output)
-	for _, words := range []string{"0 open payments, 0 open refunds and 2 charges", "would be repaired", "FOREIGN (line 2)", "charge ch_1", "provider says 0.05 EUR", "-: line 4: ", "Left for a person: 1 difference, 1 bad row."} {
+	for _, words := range []string{"0 open payments, 0 open refunds and 2 charges", "would be repaired", "FOREIGN (line 2)", "charge ch_1", "provider says 0.05 EUR", "-: line 4: ", "Asked: nobody", "Left for a person: 1 difference, 1 bad row, 0 providers not asked."} {
 		if !strings.Contains(printed.String(), words) {
 			t.Errorf("it does not print %q:\n%s", words, printed.String())
 		}
@@ -170,5 +171,41 @@ func TestReconcileSaysWhatIsLeftForAPerson(t *testing.T) {
 	c.CSV, c.Provider = "", ""
 	if output, err = c.reconcile(t.Context(), a, nil, io.Discard); err != nil || !output.OK {
 		t.Errorf("with nothing to do: %+v, %v", output, err)
+	}
+}
+
+// Payments of a provider that is not configured here are not passed over in silence.
+func TestReconcileSaysWhomItDidNotAsk(t *testing.T) {
+	t.Parallel()
+	a := newTestApp(t)
+	owner := newOwner(t, a)
+	if _, err := a.tenants.CreateVenue(t.Context(), owner, rand.Text(), tenants.NewVenue{
+		Region: "eu", Site: tenants.Site{Name: "Hall", TimeZone: "Europe/Vienna", Currency: "EUR", Country: "AT", City: "Vienna"},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	const payment = `INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
+			max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline, max_per_instrument, total_minor, currency)
+		VALUES ($1, 'eu', $2, $2, 'GUEST', $2, 'RELEASED', now(), now(), now(), now(), now(), 1, 300, 900, 120, 120, 'HONOUR', 'RELEASE', 5, 100, 'EUR')`
+	if _, err := a.store.db.Pool().Exec(t.Context(), payment, owner.Tenant.UUID, owner.Key.UUID); err != nil {
+		t.Fatal(err)
+	}
+	const attempt = `INSERT INTO payment_attempts (tenant_id, region, id, hold_id, provider, account, method_token, amount_minor, currency, state, created_at)
+		VALUES ($1, 'eu', $2, $2, 'stripe', 'acct_1', 'pm_1', 100, 'EUR', 'UNKNOWN', now())`
+	if _, err := a.store.db.Pool().Exec(t.Context(), attempt, owner.Tenant.UUID, owner.Key.UUID); err != nil {
+		t.Fatal(err)
+	}
+	c := reconcileCommand{Since: "1h", Tenant: owner.Tenant.String(), DryRun: true}
+	output, err := c.reconcile(t.Context(), a, nil, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if output.OK || len(output.NotAsked) != 1 || output.NotAsked[0] != (bookings.ProviderNotAsked{Provider: "stripe", Payments: 1, Open: 1}) {
+		t.Errorf("it says %+v", output)
+	}
+	var printed strings.Builder
+	printReconcile(&printed, output)
+	if words := `not asked: 1 payment of "stripe", 1 of them open`; !strings.Contains(printed.String(), words) {
+		t.Errorf("it does not print %q:\n%s", words, printed.String())
 	}
 }

@@ -447,3 +447,53 @@ func (q *Queries) PaidUnconfirmed(ctx context.Context, arg PaidUnconfirmedParams
 	}
 	return items, nil
 }
+
+const paymentsNotAsked = `-- name: PaymentsNotAsked :many
+SELECT provider, count(*) AS payments, sum(CASE WHEN settled_at IS NULL THEN 1 ELSE 0 END)::bigint AS open
+FROM payment_attempts
+WHERE tenant_id = $1 AND region = $2 AND NOT provider = ANY($3::text[])
+    AND created_at >= $4::timestamptz AND created_at < $5::timestamptz
+GROUP BY provider
+ORDER BY provider
+`
+
+type PaymentsNotAskedParams struct {
+	TenantID  uuid.UUID
+	Region    string
+	Providers []string
+	Since     time.Time
+	Until     time.Time
+}
+
+type PaymentsNotAskedRow struct {
+	Provider string
+	Payments int64
+	Open     int64
+}
+
+// Payments of a time whose provider this process cannot ask, open or not, by provider.
+func (q *Queries) PaymentsNotAsked(ctx context.Context, arg PaymentsNotAskedParams) ([]PaymentsNotAskedRow, error) {
+	rows, err := q.db.Query(ctx, paymentsNotAsked,
+		arg.TenantID,
+		arg.Region,
+		arg.Providers,
+		arg.Since,
+		arg.Until,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PaymentsNotAskedRow
+	for rows.Next() {
+		var i PaymentsNotAskedRow
+		if err := rows.Scan(&i.Provider, &i.Payments, &i.Open); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
