@@ -377,7 +377,8 @@ func (r *ranging) rehearse(ctx context.Context, attempt payments.Attempt, act fu
 		})
 		return nil
 	case errors.Is(err, errMismatch):
-		return nil // It is listed as a difference.
+		r.count(func(report *RangeReport) { report.Waiting++ })
+		return nil // It stays open: a person has to decide.
 	}
 	return err
 }
