@@ -178,6 +178,10 @@ func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Loc
 		return payments.EventMismatch, errMismatch
 	}
 	if !refund.State.Open() {
+		if (refund.State == payments.RefundSucceeded) != (outcome.State == payments.RefundStateSucceeded) {
+			// A bank may send money back that was paid, and a person has to find out which is true.
+			return payments.EventMismatch, errMismatch
+		}
 		return payments.EventAlreadyKnown, nil
 	}
 	now, err := inventory.Now(ctx, tx)

@@ -307,3 +307,20 @@ func TestAChargeIsLookedUpBeforeItIsSentAgain(t *testing.T) {
 		t.Errorf("the charge was sent %d times", requests)
 	}
 }
+
+// A bank may send back what a refund has paid, days later. What was recorded stands, and a person is
+// told.
+func TestARefundThatFailsAfterItWasPaidWaitsForAPerson(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	hold, attempt := b.paid(t, sandbox.TokenApprove)
+	b.cancelWhole(t, hold)
+	b.Settle()
+	refund := b.Refunds(hold)[attempt.ID][0]
+	b.mustDeliver(t, b.refundMessage(attempt, refund, "succeeded"))
+	expect(t, "the same again", b.unresolved(t), "nothing")
+	b.mustDeliver(t, b.refundMessage(attempt, refund, "failed"))
+	expect(t, "the sale", b.Sale(hold), "CONFIRMED SUCCEEDED/APPLIED refund 5000 SUCCEEDED CANCELLED")
+	expect(t, "for a person", b.unresolved(t), "EVENT_MISMATCH")
+	b.audit(t)
+}
