@@ -2,6 +2,7 @@ package bookings_test
 
 import (
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"testing"
@@ -165,6 +166,67 @@ func TestADryRunSaysWhatTheRealOneDoes(t *testing.T) {
 	check("once more", b.reconcile(t, b.today()))
 	expect(t, "counted", b.repairs(t), "CONFIRMED 2, RELEASED 1, ORPHAN_REFUNDED 1, REFUND_COMPLETED 1")
 	b.audit(t)
+}
+
+// What is only begun is foreseen as it is then done: a reservation is captured or let go, a page that
+// is over is closed, and a refund waits for its dispute.
+func TestADryRunForeseesWhatIsHalfDone(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		prepare func(t *testing.T) box
+		want    string
+	}{
+		"reserved": {func(t *testing.T) box {
+			b, _, _ := reserved(t)
+			return b
+		}, "CONFIRMED 1, waiting 0"},
+		"reserved, too late": {func(t *testing.T) box {
+			b, _, hold := reserved(t)
+			b.Lapse(hold)
+			b.Guest().Hold(b.hall.Seats(1))
+			return b
+		}, "RELEASED 1, waiting 0"},
+		"on a page": {func(t *testing.T) box {
+			b := open(t)
+			guest := b.Guest()
+			b.onPage(t, guest, guest.Hold(b.hall.Seats(1)))
+			return b
+		}, "waiting 1"},
+		"on a page, too late": {func(t *testing.T) box {
+			b := open(t)
+			guest := b.Guest()
+			hold := guest.Hold(b.hall.Seats(1))
+			b.onPage(t, guest, hold)
+			b.Lapse(hold)
+			return b
+		}, "RELEASED 1, waiting 0"},
+		"a refund of disputed money": {func(t *testing.T) box {
+			b := open(t)
+			hold, attempt := b.paid(t, sandbox.TokenApprove)
+			b.cancelWhole(t, hold)
+			b.mustDeliver(t, b.disputeMessage(attempt, "dp_1", "opened", 5000))
+			return b
+		}, "waiting 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := c.prepare(t)
+			for _, dryRun := range []bool{true, false} {
+				input := b.today()
+				input.DryRun = dryRun
+				report := b.reconcile(t, input)
+				var told []string
+				for _, kind := range bookings.RepairKinds() {
+					if n := report.Repaired[kind]; n > 0 {
+						told = append(told, fmt.Sprintf("%s %d", kind, n))
+					}
+				}
+				told = append(told, fmt.Sprintf("waiting %d", report.Waiting))
+				expect(t, fmt.Sprintf("dry run %t", dryRun), strings.Join(told, ", "), c.want)
+			}
+			b.audit(t)
+		})
+	}
 }
 
 // What should be impossible is named and not touched.

@@ -335,17 +335,11 @@ func (r *ranging) foresee(ctx context.Context, at payments.Located[payments.Atte
 			return nil
 		}
 	}
-	if outcome.State == payments.OutcomeStateNotFound {
-		hold, now, err := s.holdOf(ctx, attempt)
-		if err != nil {
-			return db.Classify(err)
-		}
-		over := hold.State != inventory.HoldStateProcessing || !now.Before(hold.Deadline)
-		mayBeOnItsWay := attempt.SubmittedAt != nil && now.Sub(*attempt.SubmittedAt) < notReceivedAfter
-		if over && !mayBeOnItsWay {
-			outcome.State, outcome.DeclineCode = payments.OutcomeStateDeclined, "not_received"
-		}
+	hold, now, err := s.holdOf(ctx, attempt)
+	if err != nil {
+		return db.Classify(err)
 	}
+	outcome = foreseen(attempt, hold, outcome, now)
 	if !outcome.State.Final() {
 		r.count(func(report *RangeReport) { report.Waiting++ })
 		return nil
@@ -354,6 +348,25 @@ func (r *ranging) foresee(ctx context.Context, at payments.Located[payments.Atte
 		_, err := s.applyTx(ctx, tx, at, outcome, DriverCommand)
 		return err
 	})
+}
+
+// foreseen is what a charge that the provider has not ended would be driven to: what is reserved is
+// captured while its hold can be sold, and what is not wanted any more is cancelled or given up. That
+// the provider does what it is asked for is expected.
+func foreseen(attempt payments.Attempt, hold inventory.Hold, outcome payments.Outcome, now time.Time) payments.Outcome {
+	over := hold.State != inventory.HoldStateProcessing || !now.Before(hold.Deadline)
+	mayBeOnItsWay := attempt.SubmittedAt != nil && now.Sub(*attempt.SubmittedAt) < notReceivedAfter
+	sellable := hold.State == inventory.HoldStateProcessing && hold.Confirmable(now)
+	switch {
+	case outcome.State == payments.OutcomeStateAuthorized && sellable:
+		outcome.State, outcome.Captured = payments.OutcomeStateApproved, attempt.Amount
+	case outcome.State == payments.OutcomeStateAuthorized,
+		outcome.State == payments.OutcomeStatePending && (over && outcome.RedirectURL != "" || !hold.StateAt(now).Live()):
+		outcome.State, outcome.DeclineCode = payments.OutcomeStateDeclined, "cancelled"
+	case outcome.State == payments.OutcomeStateNotFound && over && !mayBeOnItsWay:
+		outcome.State, outcome.DeclineCode = payments.OutcomeStateDeclined, "not_received"
+	}
+	return outcome
 }
 
 // rehearsed is what a transaction that was rolled back would have mended.
@@ -402,7 +415,8 @@ func (r *ranging) rehearse(ctx context.Context, attempt payments.Attempt, act fu
 		})
 		return nil
 	case errors.Is(err, errMismatch):
-		return nil // It is listed as a difference.
+		r.count(func(report *RangeReport) { report.Waiting++ })
+		return nil // It stays open: a person has to decide.
 	}
 	return err
 }
@@ -453,6 +467,12 @@ func (r *ranging) foreseeRefund(ctx context.Context, at payments.Located[payment
 	gateway, err := s.gateway(attempt.Provider)
 	if err != nil {
 		return err
+	}
+	if refund.State == payments.RefundRequested && attempt.Contested() {
+		if attempt.Disputed.Minor > 0 {
+			r.count(func(report *RangeReport) { report.Waiting++ })
+		}
+		return nil // It waits for the end of a dispute, or ends because one was lost.
 	}
 	outcome := payments.RefundOutcome{State: payments.RefundStateNotFound}
 	if refund.State != payments.RefundRequested {

@@ -177,11 +177,11 @@ func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Loc
 	if outcome.Account != attempt.Account || outcome.Amount != refund.Amount {
 		return payments.EventMismatch, errMismatch
 	}
-	if refund.State == payments.RefundSucceeded && outcome.State == payments.RefundStateFailed {
-		// The bank sent it back, after the buyer was told that it was paid: a person has to find the way.
-		return payments.EventMismatch, errMismatch
-	}
 	if !refund.State.Open() {
+		if (refund.State == payments.RefundSucceeded) != (outcome.State == payments.RefundStateSucceeded) {
+			// A bank may send money back that was paid, and a person has to find out which is true.
+			return payments.EventMismatch, errMismatch
+		}
 		return payments.EventAlreadyKnown, nil
 	}
 	now, err := inventory.Now(ctx, tx)

@@ -133,6 +133,41 @@ func TestARefundThatIsGivenUpWaitsForAPerson(t *testing.T) {
 	}
 }
 
+// A refund that a person has had tried again is the new one's matter, and one that ended because a
+// dispute was lost is nobody's: nothing can be done about either.
+func TestARefundThatNobodyCanRetryWaitsForNobody(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	hold, attempt := b.paid(t, sandbox.TokenApprove)
+	b.cancelWhole(t, hold)
+	b.Sales = b.Service(bookings.Config{}, refusing(b.Gateway))
+	b.Settle()
+	expect(t, "given up", b.unresolved(t), "REFUND_FAILED")
+	failed, _, err := b.Sales.FailedRefunds(t.Context(), b.Owner, inventorytest.Region, nil, 10)
+	if err != nil || len(failed) != 1 {
+		t.Fatalf("%d failed refunds: %v", len(failed), err)
+	}
+	b.Sales = b.Service(bookings.Config{}, b.Gateway)
+	if _, err := b.Sales.RetryRefund(t.Context(), b.Owner, inventorytest.Key(), failed[0].ID); err != nil {
+		t.Fatal(err)
+	}
+	b.Settle()
+	expect(t, "paid in the end", b.unresolved(t), "nothing")
+	if got := b.Provider.RefundedTotal(b.Account)["EUR"]; got != attempt.Captured.Minor {
+		t.Errorf("%d were given back", got)
+	}
+
+	guest := b.Guest()
+	disputed := guest.Hold(b.hall.Seats(2))
+	b.Pay(guest, disputed, sandbox.TokenApprove)
+	b.cancelWhole(t, disputed)
+	b.mustDeliver(t, b.disputeMessage(b.Attempts(disputed)[0], "dp_1", "lost", 5000))
+	b.Settle()
+	expect(t, "ended", b.Sale(disputed), "CONFIRMED SUCCEEDED/APPLIED refund 5000 FAILED CANCELLED")
+	expect(t, "a lost dispute", b.unresolved(t), "nothing")
+	b.audit(t)
+}
+
 func (b box) timeline(t *testing.T, of bookings.TimelineOf) []bookings.Step {
 	t.Helper()
 	timeline, err := b.Sales.PaymentTimeline(t.Context(), b.Owner, of)

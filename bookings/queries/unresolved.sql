@@ -21,12 +21,7 @@ FROM (
     FROM refunds f
     JOIN payment_attempts a ON a.tenant_id = f.tenant_id AND a.region = f.region AND a.id = f.attempt_id
     LEFT JOIN payment_reviews v ON v.tenant_id = f.tenant_id AND v.region = f.region AND v.subject_kind = 'REFUND' AND v.subject_id = f.id::text
-    WHERE f.tenant_id = @tenant_id AND f.region = @region AND f.state = 'FAILED' AND v.subject_id IS NULL
-        AND NOT EXISTS (
-            SELECT 1
-            FROM refunds n
-            WHERE n.tenant_id = f.tenant_id AND n.region = f.region AND n.attempt_id = f.attempt_id AND n.id <> f.id
-                AND split_part(n.action, '#', 1) = split_part(f.action, '#', 1) AND n.requested_at >= f.settled_at)
+    WHERE f.tenant_id = @tenant_id AND f.region = @region AND f.exhausted_at IS NOT NULL AND v.subject_id IS NULL
     UNION ALL
     SELECT 'EVENT_' || e.result AS reason, e.received_at AS since, e.provider || ' ' || e.event_id AS item,
         COALESCE(a.hold_id, '00000000-0000-0000-0000-000000000000'::uuid) AS hold_id, COALESCE(a.id, '00000000-0000-0000-0000-000000000000'::uuid) AS attempt_id,

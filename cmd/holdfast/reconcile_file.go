@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/holdfast/holdfast/bookings"
 	"github.com/holdfast/holdfast/internal/ids"
@@ -58,6 +60,9 @@ func (r chargeRow) needed(column string) string {
 	text := r.cells[column]
 	if text == "" || len(text) > maxChargeCell {
 		r.refuse(column, fmt.Errorf("expected 1 to %d characters", maxChargeCell))
+	}
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
+		r.refuse(column, errors.New("expected UTF-8 without control characters"))
 	}
 	return text
 }

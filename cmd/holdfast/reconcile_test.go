@@ -33,6 +33,25 @@ func readFile(t *testing.T, content, account string) ([]bookings.FileCharge, []s
 	return charges, bad.lines
 }
 
+// One row that a database cannot store is one bad row, and not the end of the reconciliation.
+func TestIdsOfChargesAreText(t *testing.T) {
+	t.Parallel()
+	content := "id,account,key,status,capturedMinor,refundedMinor,currency,tenant,attempt,createdAt\n" +
+		"ch_\x00,acct_1,,approved,100,0,EUR,,,2026-11-30T10:00:00Z\n" +
+		"ch_\xe9,acct_1,,approved,100,0,EUR,,,2026-11-30T10:00:00Z\n" +
+		"ch_3,acct_\xff,,approved,100,0,EUR,,,2026-11-30T10:00:00Z\n" +
+		"ch_4,acct_1,,approved,100,0,EUR,,,2026-11-30T10:00:00Z\n"
+	charges, bad := readFile(t, content, "")
+	if len(charges) != 1 || charges[0].ID != "ch_4" || len(bad) != 3 {
+		t.Fatalf("read %d charges, bad %q", len(charges), bad)
+	}
+	for i, column := range []string{"id", "id", "account"} {
+		if want := fmt.Sprintf("charges.csv: line %d, column %s: expected UTF-8 without control characters", i+2, column); bad[i] != want {
+			t.Errorf("%q, want %q", bad[i], want)
+		}
+	}
+}
+
 func TestStripesExportIsRead(t *testing.T) {
 	t.Parallel()
 	tenant, attempt := ids.NewGlobal[tenants.TenantKind](), ids.New[payments.AttemptKind]("eu")

@@ -1390,8 +1390,8 @@ type Cancellation {
   """
   refundTax: Money!
   """
-  What the lines are due and was given back before, outside a cancellation. Their prices are fee +
-  refund + alreadyRefunded.
+  What the lines are due and was given back before, outside a cancellation, or was taken by a dispute
+  that was lost. Their prices are fee + refund + alreadyRefunded.
   """
   alreadyRefunded: Money!
   """

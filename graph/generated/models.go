@@ -318,8 +318,8 @@ type Cancellation struct {
 	Refund Money `json:"refund"`
 	// The tax within what the lines are due.
 	RefundTax Money `json:"refundTax"`
-	// What the lines are due and was given back before, outside a cancellation. Their prices are fee +
-	// refund + alreadyRefunded.
+	// What the lines are due and was given back before, outside a cancellation, or was taken by a dispute
+	// that was lost. Their prices are fee + refund + alreadyRefunded.
 	AlreadyRefunded Money `json:"alreadyRefunded"`
 	// The fee that was waived.
 	WaivedFee Money `json:"waivedFee"`

@@ -189,12 +189,7 @@ CROSS JOIN LATERAL (
     SELECT 'REFUND_FAILED' AS kind
     FROM refunds f
     LEFT JOIN payment_reviews v ON v.tenant_id = f.tenant_id AND v.region = f.region AND v.subject_kind = 'REFUND' AND v.subject_id = f.id::text
-    WHERE f.tenant_id = t.tenant_id AND f.region = t.region AND f.state = 'FAILED' AND v.subject_id IS NULL
-        AND NOT EXISTS (
-            SELECT 1
-            FROM refunds n
-            WHERE n.tenant_id = f.tenant_id AND n.region = f.region AND n.attempt_id = f.attempt_id AND n.id <> f.id
-                AND split_part(n.action, '#', 1) = split_part(f.action, '#', 1) AND n.requested_at >= f.settled_at)
+    WHERE f.tenant_id = t.tenant_id AND f.region = t.region AND f.exhausted_at IS NOT NULL AND v.subject_id IS NULL
     UNION ALL
     SELECT 'DIFFERENCE' AS kind
     FROM payment_differences d
