@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"text/tabwriter"
 
+	"github.com/jackc/pgx/v5/pgconn"
+
 	"github.com/holdfast/holdfast/bookings"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/ids"
@@ -22,8 +24,8 @@ import (
 const migrateUp = "up"
 
 type migrateCommand struct {
-	To  string `arg:"" optional:"" default:"up" help:"\"up\", the default, for the latest version, or a version number. A lower one than the database has drops the tables of the later ones; 0 drops all but those of the job queue, and needs --yes."`
-	Yes bool   `help:"Do drop every table, without asking back."`
+	To  string `arg:"" optional:"" default:"up" help:"\"up\", the default, for the latest version, or a version number. A lower one than the database has drops what the later ones made, 0 all tables but those of the job queue, and needs --yes."`
+	Yes bool   `help:"Do drop what a lower version does not have, without asking back."`
 }
 
 // Run migrates the configured database, or that of --data-dir.
@@ -56,8 +58,10 @@ func (c *migrateCommand) Run(ctx context.Context, root *cli) (err error) {
 		fmt.Printf("The schema is version %d on %s.\n", latest, s.db.Version())
 		return nil
 	}
-	if version == 0 && !c.Yes {
-		return s.refuseToEmpty(ctx)
+	if !c.Yes {
+		if err := s.refuseToDrop(ctx, version); err != nil {
+			return err
+		}
 	}
 	if err := schema.MigrateTo(ctx, s.db, logger, version); err != nil {
 		return err
@@ -67,6 +71,27 @@ func (c *migrateCommand) Run(ctx context.Context, root *cli) (err error) {
 		return nil
 	}
 	return jobs.Migrate(ctx, s.db)
+}
+
+// refuseToDrop is an error if the schema is newer than a version: what it has more, sales among it,
+// would be gone.
+func (s *store) refuseToDrop(ctx context.Context, version int) error {
+	if version == 0 {
+		return s.refuseToEmpty(ctx)
+	}
+	var present int
+	err := s.db.Pool().QueryRow(ctx, "SELECT version FROM schema_migrations LIMIT 1").Scan(&present)
+	var refused *pgconn.PgError
+	const undefinedTable = "42P01"
+	switch {
+	case db.IsNoRows(err), errors.As(err, &refused) && refused.Code == undefinedTable:
+		return nil
+	case err != nil:
+		return db.Classify(fmt.Errorf("read the schema's version: %w", err))
+	case present <= version:
+		return nil
+	}
+	return fmt.Errorf("migrate %d would take the schema back from version %d, and drop what the migrations in between made, with everything in it; nothing was changed: say --yes to do it", version, present)
 }
 
 // refuseToEmpty is an error that says what an emptied database loses.
