@@ -13,9 +13,24 @@ import (
 
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/dbtest"
+	"github.com/holdfast/holdfast/jobs"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
+
+// Whoever starts workers for some queues has to know them all.
+func TestEveryQueueIsDescribed(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, queue := range jobs.Queues() {
+		if !strings.Contains(string(text), "\n| "+queue+" | ") {
+			t.Errorf("README.md does not say what is in the queue %s", queue)
+		}
+	}
+}
 
 // block is one fenced block of a document.
 type block struct {

@@ -25,7 +25,8 @@ func DeleteDeliveriesTx(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region
 }
 
 // DeleteEventsTx removes at most limit events of one tenant and region that happened before an
-// instant, and says how many. One that is still being delivered, or was not long ago, stays.
+// instant, and says how many. One that nobody has been told of
+// yet, is still being delivered, or was not long ago, stays.
 func DeleteEventsTx(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region ids.Region, before time.Time, limit int32) (int64, error) {
 	n, err := dbsqlc.New(tx).EventsDelete(ctx, dbsqlc.EventsDeleteParams{
 		TenantID: tenant, Region: string(region), OccurredBefore: before, MaxRows: int64(limit),

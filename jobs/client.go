@@ -262,6 +262,9 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 	if err != nil {
 		return nil, err
 	}
+	if config.RetentionInterval > 0 {
+		measures.expectRetention(config.Retention.Tables())
+	}
 	workers := river.NewWorkers()
 	river.AddWorker(workers, &chargeWorker{sales: sales})
 	river.AddWorker(workers, &refundWorker{sales: sales})

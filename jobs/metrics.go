@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/holdfast/holdfast/bookings"
 )
 
 // metrics are the figures of jobs that look after the whole installation. Each process exports what
@@ -42,7 +44,7 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		}, []string{"table"}),
 		retentionComplete: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "holdfast_retention_complete_timestamp_seconds",
-			Help: "When this process last found nothing more to delete in a table, in seconds of the Unix epoch. If the newest of all processes stays behind, the table grows.",
+			Help: "When this process last found nothing more to delete in a table, in seconds of the Unix epoch; 0 is never. If the newest of all processes stays behind, the table grows.",
 		}, []string{"table"}),
 	}
 	for _, collector := range []prometheus.Collector{
@@ -53,4 +55,12 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 		}
 	}
 	return m, nil
+}
+
+// expectRetention shows each table as never completed until it is, so that a retention that fails
+// from the start is missed.
+func (m *metrics) expectRetention(tables []bookings.Retained) {
+	for _, table := range tables {
+		m.retentionComplete.WithLabelValues(table.Table).Set(0)
+	}
 }

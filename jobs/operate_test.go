@@ -118,6 +118,21 @@ func TestOldRowsGoByThemselves(t *testing.T) {
 	}
 }
 
+// A retention that never completes is seen by its age: the series are there from the start.
+func TestARetentionThatNeverCompletesIsMissed(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	for interval, want := range map[time.Duration]float64{time.Hour: 0, 0: -1} {
+		registry := prometheus.NewRegistry()
+		o.work(t, func(c *jobs.Config) {
+			c.RetentionInterval, c.Metrics, c.Queues = interval, registry, []string{"events"}
+		})
+		if got := figure(t, registry, "holdfast_retention_complete_timestamp_seconds", "requests"); got != want {
+			t.Errorf("with an interval of %s: %v, want %v", interval, got, want)
+		}
+	}
+}
+
 // A process works the queues that it is told to; the jobs of the others wait for another process.
 func TestAProcessWorksItsQueuesOnly(t *testing.T) {
 	t.Parallel()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 
@@ -46,6 +47,19 @@ func TestMigrateToNothingAsksBack(t *testing.T) {
 	wantError(t, (&migrateCommand{To: "0"}).Run(ctx, root), "would drop", "tables", "--yes", "nothing was changed")
 	if err := schema.RequireVersion(ctx, s.db); err != nil {
 		t.Errorf("after the question: %v", err)
+	}
+	wantError(t, (&migrateCommand{To: "4"}).Run(ctx, root), "take the schema back from version", "--yes", "nothing was changed")
+	if err := schema.RequireVersion(ctx, s.db); err != nil {
+		t.Errorf("after the other question: %v", err)
+	}
+	latest, err := schema.Latest()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []migrateCommand{{To: strconv.Itoa(latest)}, {To: strconv.Itoa(latest - 1), Yes: true}, {To: strconv.Itoa(latest)}} {
+		if err := step.Run(ctx, root); err != nil {
+			t.Errorf("migrate %s: %v", step.To, err)
+		}
 	}
 	if err := (&migrateCommand{To: "0", Yes: true}).Run(ctx, root); err != nil {
 		t.Fatal(err)

@@ -240,11 +240,19 @@ func TestAWorkerFinishesWhatItHasBegun(t *testing.T) {
 func TestWorkIsToldWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	root := &cli{DatabaseURL: "postgres://nobody@127.0.0.1:1/none", LogLevel: "warn"}
+	usual := workFlags{
+		PaymentWorkers: 1, SweepWorkers: 1, EventWorkers: 1, DeliveryWorkers: 1,
+		KeepRequests: 72 * time.Hour, KeepSessions: time.Hour, KeepProviderEvents: 2160 * time.Hour, KeepEvents: 720 * time.Hour,
+	}
+	keepsNothing, worksNothing := usual, usual
+	keepsNothing.KeepEvents, worksNothing.SweepWorkers = 0, 0
 	for want, c := range map[string]workCommand{
+		"HOLDFAST_KEEP_EVENTS: expected for how long":            {workFlags: keepsNothing},
+		"HOLDFAST_SWEEP_WORKERS: expected at least 1":            {workFlags: worksNothing},
 		`no queue "paiments"; expected some of payments, sweeps`: {workFlags: workFlags{Queues: []string{"paiments"}}},
 		"PaymentWorkers":                         {workFlags: workFlags{PaymentWorkers: 1001}},
 		"of requests: expected at least 24h0m0s": {workFlags: workFlags{KeepRequests: time.Hour}},
-		"HOLDFAST_REGION_MAP":                    {regionMapFlag: regionMapFlag{RegionMap: "eu"}},
+		"HOLDFAST_REGION_MAP":                    {workFlags: usual, regionMapFlag: regionMapFlag{RegionMap: "eu"}},
 	} {
 		wantError(t, c.Run(t.Context(), root), want)
 	}

@@ -39,8 +39,40 @@ func (f workFlags) config() jobs.Config {
 	}
 }
 
-// validate finds out before anything is opened.
-func (f workFlags) validate() error { return f.config().Validate() }
+// validate finds out before anything is opened. Elsewhere a zero stands for the default; who says 0 on
+// the command line means something else, and beside flags whose 0 is never, it would delete rows.
+func (f workFlags) validate() error {
+	if err := f.config().Validate(); err != nil {
+		return err
+	}
+	for _, flag := range []struct {
+		variable string
+		zero     bool
+	}{
+		{"HOLDFAST_KEEP_REQUESTS", f.KeepRequests == 0},
+		{"HOLDFAST_KEEP_SESSIONS", f.KeepSessions == 0},
+		{"HOLDFAST_KEEP_PROVIDER_EVENTS", f.KeepProviderEvents == 0},
+		{"HOLDFAST_KEEP_EVENTS", f.KeepEvents == 0},
+	} {
+		if flag.zero {
+			return fmt.Errorf("%s: expected for how long rows are kept, such as 720h; what deletes nothing at all is HOLDFAST_RETENTION_INTERVAL=0", flag.variable)
+		}
+	}
+	for _, flag := range []struct {
+		variable string
+		zero     bool
+	}{
+		{"HOLDFAST_PAYMENT_WORKERS", f.PaymentWorkers == 0},
+		{"HOLDFAST_SWEEP_WORKERS", f.SweepWorkers == 0},
+		{"HOLDFAST_EVENT_WORKERS", f.EventWorkers == 0},
+		{"HOLDFAST_DELIVERY_WORKERS", f.DeliveryWorkers == 0},
+	} {
+		if flag.zero {
+			return fmt.Errorf("%s: expected at least 1; a process that is not to work a queue leaves it out of HOLDFAST_QUEUES", flag.variable)
+		}
+	}
+	return nil
+}
 
 // developmentWork is what `dev` does: everything, as often as a server of its own would.
 func developmentWork() workFlags {

@@ -103,12 +103,14 @@ WHERE tenant_id = @tenant_id::uuid AND region = @region::text AND id IN (
     LIMIT @max_rows::bigint);
 
 -- name: EventsDelete :execrows
--- Events that happened long ago and have no delivery any more; outbox_events_by_time finds them.
+-- Events that happened long ago, were fanned out, and have no delivery any more; outbox_events_by_time
+-- finds them.
 DELETE FROM outbox_events
 WHERE tenant_id = @tenant_id::uuid AND region = @region::text AND id IN (
     SELECT e.id
     FROM outbox_events AS e
     WHERE e.tenant_id = @tenant_id::uuid AND e.region = @region::text AND e.occurred_at < @occurred_before::timestamptz
+        AND e.fan_out_due_at IS NULL
         AND NOT EXISTS (
             SELECT 1
             FROM webhook_deliveries AS d

@@ -1,6 +1,10 @@
 package sqlfloor
 
-import "regexp"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // Rule is one thing that statements may not use.
 type Rule struct {
@@ -20,17 +24,61 @@ func Check(statement Statement) []Rule {
 			broken = append(broken, rule)
 		}
 	}
-	for _, cast := range castPattern.FindAllStringSubmatch(text, -1) {
-		if !allowedType.MatchString(cast[1]) {
+	for _, to := range castTypes(text) {
+		if !allowedType.MatchString(to) {
 			broken = append(broken, Rule{Name: "cast-type", Reason: "the engines agree on " + allowedTypes})
 			break
 		}
 	}
+	if strings.HasPrefix(text, " ALTER TABLE ") && addsOrDropsSilently(text) {
+		broken = append(broken, Rule{Name: "add-what", Reason: "say ADD COLUMN or ADD CONSTRAINT and a name: other rules, and who runs it again, go by them"})
+	}
 	return broken
 }
 
+// castTypes are the types that values are cast to, whatever is cast.
+func castTypes(text string) []string {
+	var types []string
+	for _, cast := range castPattern.FindAllStringSubmatch(text, -1) {
+		types = append(types, cast[1])
+	}
+	for _, at := range castCall.FindAllStringIndex(text, -1) {
+		depth := 1
+		words := strings.Fields(text[at[1]:])
+		for i, word := range words {
+			switch word {
+			case "(":
+				depth++
+			case ")":
+				depth--
+			case "AS":
+				if depth == 1 && i+1 < len(words) {
+					types = append(types, words[i+1])
+				}
+			}
+			if depth == 0 {
+				break
+			}
+		}
+	}
+	return types
+}
+
+// addsOrDropsSilently is whether ALTER TABLE leaves out what it adds or drops. What ALTER COLUMN drops
+// is no object.
+func addsOrDropsSilently(text string) bool {
+	for _, found := range addPattern.FindAllStringSubmatch(text, -1) {
+		if !slices.Contains([]string{"COLUMN", "CONSTRAINT", "NOT", "DEFAULT", "EXPRESSION"}, found[1]) {
+			return true
+		}
+	}
+	return false
+}
+
 var (
-	castPattern = regexp.MustCompile(`(?::: |CAST \( [^()]* AS )(\w+)`)
+	castPattern = regexp.MustCompile(` :: (\w+)`)
+	castCall    = regexp.MustCompile(` CAST \( `)
+	addPattern  = regexp.MustCompile(` (?:ADD|DROP) (\w+) `)
 	allowedType = regexp.MustCompile(`^(` + allowedTypes + `)$`)
 )
 
@@ -53,13 +101,13 @@ var rules = []Rule{
 	rule("exclusion", ` EXCLUDE (USING|\() `, "CockroachDB has no exclusion constraints: claim rows"),
 	rule("range-type", ` (INT4|INT8|NUM|TS|TSTZ|DATE)(MULTI)?RANGE `, "CockroachDB has none: a column for each end"),
 	rule("array-slice", `\[ [^\]:]*: [^\]]*\]`, "CockroachDB has none"),
-	rule("system-column", ` (XMAX|XMIN|CTID|TABLEOID) `, "CockroachDB has none: RETURNING, or the row count"),
+	rule("system-column", ` (XMAX|XMIN|CTID|TABLEOID|xmax|xmin|ctid|tableoid) `, "CockroachDB has none: RETURNING, or the row count"),
 	rule("delete-using", ` DELETE FROM [A-Z_. ]+ USING `, "CockroachDB 21.1 has none: IN (SELECT …)"),
 	rule("extension", ` EXTENSION `, "CockroachDB has none"),
 	rule("make-interval", ` MAKE_INTERVAL `, "CockroachDB has none: $1::float8 * interval '1 second'"),
 	rule("named-argument", ` (=>|:=) `, "CockroachDB has none: arguments by position"),
 	rule("storage", ` (UNLOGGED|TABLESPACE) | USING (GIN|GIST|BRIN|HASH|SPGIST) `, "the engines differ: plain tables and plain indexes"),
-	rule("select-star", ` (SELECT|DISTINCT|RETURNING) \* | \. \* `, "it names hidden and future columns: list the columns"),
+	rule("select-star", ` (SELECT|ALL|DISTINCT|RETURNING|,) \* | \) \* (FROM|,) | \. \* `, "it names hidden and future columns: list the columns"),
 	rule("arbiter", ` ON CONFLICT (ON CONSTRAINT|\( [^)]*\(|\( [^)]*\) WHERE|DO UPDATE)`, "ON CONFLICT names plain columns"),
 	rule("index-expression", ` INDEX [^(]* ON [^(]*\( [^)]*\(`, "CockroachDB 21.1 indexes plain columns: store the value in one"),
 	rule("index-function", ` INDEX .* WHERE .*\b(?:[A-HJ-Z]\w*|I[A-MO-Z]\w*) \( `, "no functions in the predicate of a partial index"),

@@ -85,7 +85,7 @@ func collect(t *testing.T) []source {
 
 // sqlPattern is how SQL in Go code begins: with a verb in capitals, or with the first words of a
 // statement in any case.
-var sqlPattern = regexp.MustCompile(`^\s*(?:(?:SELECT|INSERT|UPDATE|DELETE|WITH|CREATE|ALTER|DROP|TRUNCATE|MERGE|COPY|LOCK|LISTEN|NOTIFY|GRANT|EXPLAIN|SHOW|SET|DO|CALL|BEGIN|SAVEPOINT)\s|` +
+var sqlPattern = regexp.MustCompile(`^(?:\s|--[^\n]*\n|/\*(?s:.*?)\*/|\()*(?:(?:SELECT|INSERT|UPDATE|DELETE|WITH|CREATE|ALTER|DROP|TRUNCATE|MERGE|COPY|LOCK|LISTEN|NOTIFY|GRANT|EXPLAIN|SHOW|SET|DO|CALL|BEGIN|SAVEPOINT)\s|` +
 	`(?i:select\s.*\sfrom\s|insert\s+into\s|update\s+\S+\s+set\s|delete\s+from\s|create\s+(?:table|index|unique|type|schema|database)\s|alter\s+(?:table|database)\s|drop\s+(?:table|index|database)\s))`)
 
 // notSQL is what only looks like it: two words to compare a statement's beginning with, and the

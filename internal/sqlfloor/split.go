@@ -68,7 +68,7 @@ var tokenPatterns = []struct {
 }{
 	{tokenSpace, regexp.MustCompile(`^\s+`)},
 	{tokenComment, regexp.MustCompile(`^(--[^\n]*|/\*(?s:.*?)\*/)`)},
-	{tokenString, regexp.MustCompile(`^[eE]?'(?:[^']|'')*'`)},
+	{tokenString, regexp.MustCompile(`^(?:[eE]'(?:[^'\\]|''|\\(?s:.))*'|'(?:[^']|'')*')`)},
 	{tokenQuotedName, regexp.MustCompile(`^"(?:[^"]|"")*"`)},
 	{tokenWord, regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_$]*`)},
 	{tokenNumber, regexp.MustCompile(`^[0-9]+(\.[0-9]+)?`)},

@@ -39,7 +39,7 @@ func Scope(statement Statement, tables map[string]Table) []string {
 	var tenant, region int
 	var problems []string
 	for _, mention := range mentionPattern.FindAllStringSubmatch(text, -1) {
-		table := tables[mention[2]]
+		table := tables[strings.ToUpper(mention[2])]
 		if mention[1] == "INTO" {
 			columns, _, _ := strings.Cut(text[strings.Index(text, mention[0])+len(mention[0]):], ")")
 			if table.Tenant && !strings.Contains(columns, " TENANT_ID ") || table.Region && !strings.Contains(columns, " REGION ") {
@@ -54,6 +54,9 @@ func Scope(statement Statement, tables map[string]Table) []string {
 			region++
 		}
 	}
+	if commaJoin.MatchString(strings.ReplaceAll(text, " DISTINCT FROM ", " ")) {
+		problems = append(problems, "joins with a comma, where the second table is not seen: JOIN")
+	}
 	if got := len(tenantPattern.FindAllString(text, -1)); got < tenant {
 		problems = append(problems, fmt.Sprintf("mentions %d tables of tenants and has %d conditions on tenant_id", tenant, got))
 	}
@@ -66,7 +69,9 @@ func Scope(statement Statement, tables map[string]Table) []string {
 var (
 	createPattern     = regexp.MustCompile(`^ CREATE TABLE (?:IF NOT EXISTS )?(\w+) `)
 	primaryKeyPattern = regexp.MustCompile(` PRIMARY KEY \([^)]*\)`)
-	mentionPattern    = regexp.MustCompile(`\b(FROM|JOIN|UPDATE|INTO) (\w+)\b`)
-	tenantPattern     = regexp.MustCompile(`\bTENANT_ID (=|IS NOT DISTINCT FROM\b|IS NULL\b)`)
-	regionPattern     = regexp.MustCompile(`\bREGION (=|IN\b)`)
+	mentionPattern    = regexp.MustCompile(`\b(FROM|JOIN|UPDATE|INTO) (?:ONLY )?(?:\w+ \. )?(\w+)\b`)
+	// commaJoin meets a table, with its alias, and another one after a comma.
+	commaJoin     = regexp.MustCompile(` FROM (?:ONLY )?(?:\w+ \. )?\w+(?: AS)?(?: \w+)? , (?:\w+|\()`)
+	tenantPattern = regexp.MustCompile(`\bTENANT_ID (=|IS NOT DISTINCT FROM\b|IS NULL\b)`)
+	regionPattern = regexp.MustCompile(`\bREGION (=|IN\b)`)
 )

@@ -47,6 +47,9 @@ type Table struct {
 // Version is a release of CockroachDB.
 type Version struct{ Major, Minor int }
 
+// oldest is the release that has regions in its SQL.
+var oldest = Version{Major: 21, Minor: 1}
+
 // schemaLockedByDefault is the release from which tables are created schema-locked.
 var schemaLockedByDefault = Version{Major: 26, Minor: 1}
 
@@ -66,7 +69,11 @@ func ParseVersion(text string) (Version, error) {
 	if err != nil {
 		return Version{}, fmt.Errorf("the version %q: %w", text, err)
 	}
-	return Version{Major: major, Minor: minor}, nil
+	version := Version{Major: major, Minor: minor}
+	if !version.atLeast(oldest) {
+		return Version{}, fmt.Errorf("CockroachDB has regions since %s, got %s", oldest, version)
+	}
+	return version, nil
 }
 
 // String is the version as CockroachDB writes it.

@@ -65,7 +65,7 @@ func TestParseVersion(t *testing.T) {
 			t.Errorf("ParseVersion(%q): got %v, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"", "unknown", "v26"} {
+	for _, text := range []string{"", "unknown", "v26", "v20.2", "CockroachDB v20.1.17"} {
 		if got, err := ParseVersion(text); err == nil {
 			t.Errorf("ParseVersion(%q): got %v, expected an error", text, got)
 		}

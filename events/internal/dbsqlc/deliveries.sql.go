@@ -543,6 +543,7 @@ WHERE tenant_id = $1::uuid AND region = $2::text AND id IN (
     SELECT e.id
     FROM outbox_events AS e
     WHERE e.tenant_id = $1::uuid AND e.region = $2::text AND e.occurred_at < $3::timestamptz
+        AND e.fan_out_due_at IS NULL
         AND NOT EXISTS (
             SELECT 1
             FROM webhook_deliveries AS d
@@ -558,7 +559,8 @@ type EventsDeleteParams struct {
 	MaxRows        int64
 }
 
-// Events that happened long ago and have no delivery any more; outbox_events_by_time finds them.
+// Events that happened long ago, were fanned out, and have no delivery any more; outbox_events_by_time
+// finds them.
 func (q *Queries) EventsDelete(ctx context.Context, arg EventsDeleteParams) (int64, error) {
 	result, err := q.db.Exec(ctx, eventsDelete,
 		arg.TenantID,
