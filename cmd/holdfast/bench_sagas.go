@@ -1,0 +1,184 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"text/tabwriter"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+)
+
+const (
+	// benchLatency is how long the provider takes for each answer. A saga waits for two: which card
+	// it is, and the charge.
+	benchLatency = 20 * time.Millisecond
+	// benchGatherLimit bounds the wait until every buyer waits for the provider.
+	benchGatherLimit = 12 * time.Second
+	// benchGatherSamples is how often connections are counted while they do.
+	benchGatherSamples = 20
+)
+
+// errGather says that not all buyers came to wait for the provider at once.
+var errGather = errors.New("not every buyer got as far as the provider")
+
+// benchSagas is how fast places are held, paid and booked, end to end.
+type benchSagas struct {
+	// LatencyMs is the provider's, of each of its answers.
+	LatencyMs float64     `json:"latencyMs"`
+	Cells     []benchSaga `json:"cells"`
+	// Booked are all sagas that ended well, warm-ups included; BookedMinor is what they cost, and
+	// KeptMinor what the provider has taken. The two are the same when all is right.
+	Booked      int64      `json:"booked"`
+	BookedMinor int64      `json:"bookedMinor"`
+	KeptMinor   int64      `json:"keptMinor"`
+	Audit       benchAudit `json:"audit"`
+}
+
+// benchSaga is what so many buyers at once achieved.
+type benchSaga struct {
+	Buyers         int     `json:"buyers"`
+	SagasPerSecond float64 `json:"sagasPerSecond"`
+	// The percentiles are of sagas that ended in a booking.
+	P50Ms       float64          `json:"p50Ms"`
+	P95Ms       float64          `json:"p95Ms"`
+	P99Ms       float64          `json:"p99Ms"`
+	Refused     map[string]int   `json:"refused"`
+	Errors      map[string]int   `json:"errors,omitempty"`
+	Connections benchConnections `json:"connections"`
+}
+
+// benchConnections are connections to the database in the server's pool.
+type benchConnections struct {
+	// Limit is how many the pool has at most.
+	Limit int64 `json:"limit"`
+	// Peak is the most in use at once, and PeakWaiting the most calls to the provider that waited at
+	// once, both while sagas were measured.
+	Peak        int64 `json:"peak"`
+	PeakWaiting int64 `json:"peakWaiting"`
+	// WhileAllWait is how many were in use while every buyer waited for the provider: all are made to
+	// wait together for this, once, before the measurement.
+	WhileAllWait int64 `json:"whileAllWait"`
+}
+
+// measureSagas measures whole sales with each number of buyers.
+func measureSagas(ctx context.Context, s *store, config benchConfig, say func(string, ...any)) (report *benchSagas, ok bool, err error) {
+	till, err := openBenchTill(ctx, s, "sagas", benchLatency)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() { err = errors.Join(err, till.close(ctx)) }()
+	if err := till.provider.SetWebhookURL(till.webhooksURL()); err != nil {
+		return nil, false, err
+	}
+	if err := till.stock.startSessions(ctx, till.web.url, config.Guests, config.Buyers); err != nil {
+		return nil, false, err
+	}
+	report, ok = &benchSagas{LatencyMs: float64(benchLatency) / float64(time.Millisecond)}, true
+	for _, buyers := range config.Buyers {
+		cell, load, err := till.measureBuyers(ctx, config, buyers)
+		if err != nil {
+			return nil, false, err
+		}
+		report.Cells = append(report.Cells, cell)
+		ok = ok && len(cell.Errors) == 0
+		say("  %4d buyers   %8.0f sagas/s  p50 %6.1f ms  p95 %6.1f ms  p99 %6.1f ms  connections %d of %d, %d while all wait  %s", buyers, cell.SagasPerSecond,
+			cell.P50Ms, cell.P95Ms, cell.P99Ms, cell.Connections.Peak, cell.Connections.Limit, cell.Connections.WhileAllWait, load.complaints())
+	}
+	drained, cancel := context.WithTimeout(ctx, benchWebhookPatience)
+	defer cancel()
+	if err := till.provider.DrainWebhooks(drained); err != nil {
+		return nil, false, fmt.Errorf("wait for the provider's last webhooks: %w", err)
+	}
+	if report.Booked, report.BookedMinor, err = till.stock.booked(ctx); err != nil {
+		return nil, false, err
+	}
+	report.KeptMinor = till.stock.keptBy(till.provider)
+	audit, err := till.app.bookings.Audit(ctx, nil)
+	report.Audit.OK = audit.OK
+	return report, ok && audit.OK && report.KeptMinor == report.BookedMinor, err
+}
+
+// measureBuyers measures one cell.
+func (t *benchTill) measureBuyers(ctx context.Context, config benchConfig, buyers int) (benchSaga, benchLoad, error) {
+	pool := t.app.store.db.Pool()
+	cell := benchSaga{Buyers: buyers, Connections: benchConnections{Limit: int64(pool.Stat().MaxConns())}}
+	var err error
+	if cell.Connections.WhileAllWait, err = t.connectionsWhileAllWait(ctx, buyers); err != nil {
+		return cell, benchLoad{}, err
+	}
+	stop := watchPeaks(pool, t.gateway)
+	load, err := runLoad(ctx, buyers, config.warmUp(), config.measured(), t.stock.buy)
+	peaks := stop()
+	if err != nil {
+		return cell, load, err
+	}
+	cell.SagasPerSecond = rounded(float64(len(load.latencies))/load.took.Seconds(), 10)
+	cell.P50Ms, cell.P95Ms, cell.P99Ms = load.percentile(50), load.percentile(95), load.percentile(99)
+	cell.Refused, cell.Errors = load.refused, load.errors
+	cell.Connections.Peak, cell.Connections.PeakWaiting = peaks.connections, peaks.waiting
+	return cell, load, nil
+}
+
+// connectionsWhileAllWait lets every buyer pay at once, keeps them all waiting for the provider, and
+// counts the connections in use meanwhile. Nothing else happens then, so what waiting takes is in
+// every count; the lowest leaves out what was just being given back.
+func (t *benchTill) connectionsWhileAllWait(ctx context.Context, buyers int) (int64, error) {
+	all := newBenchGathering(buyers)
+	t.gateway.gathering.Store(all)
+	defer t.gateway.gathering.Store(nil)
+	var group errgroup.Group
+	for range buyers {
+		group.Go(func() error {
+			code, err := t.stock.buy(ctx)
+			if err == nil && code != "" {
+				err = fmt.Errorf("a buyer was told %s", code)
+			}
+			return err
+		})
+	}
+	timer := time.NewTimer(benchGatherLimit)
+	defer timer.Stop()
+	var least int64
+	var err error
+	select {
+	case <-all.complete:
+		least, err = t.leastConnections(ctx)
+	case <-timer.C:
+		err = fmt.Errorf("%w: %d of %d within %s", errGather, all.came.Load(), buyers, benchGatherLimit)
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	close(all.open)
+	return least, errors.Join(err, group.Wait())
+}
+
+func (t *benchTill) leastConnections(ctx context.Context) (int64, error) {
+	ticker := time.NewTicker(benchWatchEvery)
+	defer ticker.Stop()
+	least := int64(t.app.store.db.Pool().Stat().AcquiredConns())
+	for range benchGatherSamples {
+		select {
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		case <-ticker.C:
+			least = min(least, int64(t.app.store.db.Pool().Stat().AcquiredConns()))
+		}
+	}
+	return least, nil
+}
+
+func (s *benchSagas) print(out io.Writer) {
+	fmt.Fprintf(out, "\nSagas (hold, checkout, booked), the provider at %g ms an answer:\n", s.LatencyMs)
+	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(table, "buyers\tsagas/s\tp50 ms\tp95 ms\tp99 ms\tconnections\tmost waiting\tconnections while all wait\trefused\t")
+	for _, cell := range s.Cells {
+		fmt.Fprintf(table, "%d\t%.0f\t%.1f\t%.1f\t%.1f\t%d of %d\t%d\t%d\t%s\t\n", cell.Buyers, cell.SagasPerSecond, cell.P50Ms, cell.P95Ms, cell.P99Ms,
+			cell.Connections.Peak, cell.Connections.Limit, cell.Connections.PeakWaiting, cell.Connections.WhileAllWait, counts(cell.Refused, cell.Errors))
+	}
+	// The terminal may be gone; the exit status says the same.
+	_ = table.Flush()
+	fmt.Fprintf(out, "%d bookings of %d cents; the provider took %d cents.\n", s.Booked, s.BookedMinor, s.KeptMinor)
+}
