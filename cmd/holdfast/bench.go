@@ -312,7 +312,7 @@ func runBench(ctx context.Context, config benchConfig) (report benchReport, err 
 
 // measurePayments measures the sections about payments, each with a tenant of its own.
 func measurePayments(ctx context.Context, a *app, config benchConfig, report *benchReport, say func(string, ...any)) (err error) {
-	ok := true
+	var ok bool
 	if config.measures(benchSelling) {
 		say("sagas: a place is held, paid at a provider that takes %s an answer, and booked; without workers", benchLatency)
 		if report.Sagas, ok, err = measureSagas(ctx, a.store, config, say); err != nil {
