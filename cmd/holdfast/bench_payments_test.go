@@ -39,7 +39,7 @@ func TestTheBenchmarkMeasuresPayments(t *testing.T) {
 
 func checkSagas(t *testing.T, sagas *benchSagas) {
 	t.Helper()
-	if sagas.Booked <= 0 || sagas.BookedMinor != sagas.Booked*benchTillMinor || sagas.KeptMinor != sagas.BookedMinor || !sagas.Audit.OK || sagas.LatencyMs != 20 {
+	if sagas.Booked <= 0 || sagas.Before != 70 || sagas.BookedMinor != sagas.Booked*benchTillMinor || sagas.KeptMinor != sagas.BookedMinor || !sagas.Audit.OK || sagas.LatencyMs != 20 {
 		t.Errorf("the sagas are %+v", sagas)
 	}
 	var buyers []int
