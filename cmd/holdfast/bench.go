@@ -19,7 +19,7 @@ import (
 type benchCommand struct {
 	JSON      bool     `name:"json" help:"Print one JSON object."`
 	Seconds   float64  `default:"5" help:"How long each cell is measured, after a warm-up of a fifth of it."`
-	Sections  []string `default:"holds,jobs,migration,sweep" help:"What is measured: holds (the scenarios), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds)."`
+	Sections  []string `default:"holds,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong)."`
 	Clients   []int    `default:"1,16,64" help:"How many clients hold at once, each its next hold when the last is answered."`
 	Scenarios []string `default:"seats,pool,nights" help:"What is held: seats (one seat), pool (one unit of one hot pool), nights (a room for three nights)."`
 	Baseline  bool     `default:"true" negatable:"" help:"Measure the same holds as plain SQL without a server, too."`
@@ -30,6 +30,11 @@ type benchCommand struct {
 	Jobs      int      `default:"2000" help:"How many jobs are inserted at once and worked, in each of seven rounds."`
 	Nights    int      `default:"1000000" help:"How many nights the database has that is migrated."`
 	Due       int      `default:"20000" help:"How many due holds are swept."`
+	Buyers    []int    `default:"1,16,64,256" help:"How many buyers have a saga under way at once."`
+	Events    int      `default:"10000" help:"How many events a provider sends, each twice."`
+	Attempts  int      `default:"100000" help:"How many open payments are reconciled."`
+
+	Soak time.Duration `default:"10m" help:"How long the soak lasts."`
 }
 
 // errBench makes the command fail when holds failed or the audit found something; the report says
@@ -48,6 +53,7 @@ func (c *benchCommand) Run(ctx context.Context, root *cli) error {
 		Seconds: c.Seconds, Clients: c.Clients, Scenarios: c.Scenarios, Baseline: c.Baseline,
 		Seats: c.Seats, Shards: c.Shards, Guests: c.Guests,
 		Sections: c.Sections, Jobs: c.Jobs, Nights: c.Nights, Due: c.Due,
+		Buyers: c.Buyers, Events: c.Events, Attempts: c.Attempts, Soak: c.Soak,
 	})
 	if err != nil {
 		return err
@@ -89,6 +95,11 @@ type benchConfig struct {
 	// Jobs are what a round inserts at once, Nights what the migrated database has, and Due how many
 	// holds are swept.
 	Jobs, Nights, Due int
+	// Buyers are how many sagas are under way at once, Events what a provider sends, Attempts how many
+	// open payments are reconciled, and Soak is how long the soak lasts.
+	Buyers           []int
+	Events, Attempts int
+	Soak             time.Duration
 }
 
 // measures is whether a section is asked for.
@@ -109,7 +120,15 @@ const (
 	benchRiver     = "jobs"
 	benchMigrating = "migration"
 	benchSweeping  = "sweep"
+	benchSelling   = "sagas"
+	benchTelling   = "webhooks"
+	benchAsking    = "reconcile"
+	benchSoaking   = "soak"
 )
+
+func benchSections() []string {
+	return []string{benchHolds, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking}
+}
 
 // The scenarios.
 const (
@@ -128,16 +147,21 @@ func (c benchConfig) Validate() error {
 		return errors.New("--sections: expected at least one")
 	}
 	for _, section := range c.Sections {
-		if !slices.Contains([]string{benchHolds, benchRiver, benchMigrating, benchSweeping}, section) {
-			return fmt.Errorf("--sections: expected %s, %s, %s or %s, got %q", benchHolds, benchRiver, benchMigrating, benchSweeping, section)
+		if !slices.Contains(benchSections(), section) {
+			return fmt.Errorf("--sections: expected some of %s, got %q", strings.Join(benchSections(), ", "), section)
 		}
 	}
-	if len(c.Clients) == 0 || len(c.Scenarios) == 0 {
-		return errors.New("--clients and --scenarios: expected at least one each")
+	if len(c.Clients) == 0 || len(c.Scenarios) == 0 || len(c.Buyers) == 0 {
+		return errors.New("--clients, --scenarios and --buyers: expected at least one each")
 	}
 	for _, n := range c.Clients {
-		if n < 1 || n > benchMaxClients {
-			return fmt.Errorf("--clients: expected 1 to %d, got %d", benchMaxClients, n)
+		if err := benchBound("--clients", n, benchMaxClients); err != nil {
+			return err
+		}
+	}
+	for _, n := range c.Buyers {
+		if err := benchBound("--buyers", n, benchMaxClients); err != nil {
+			return err
 		}
 	}
 	for _, scenario := range c.Scenarios {
@@ -145,23 +169,32 @@ func (c benchConfig) Validate() error {
 			return fmt.Errorf("--scenarios: expected %s, %s or %s, got %q", benchSeats, benchPool, benchNights, scenario)
 		}
 	}
-	if c.Seats < 1 || c.Seats > benchMaxSeats {
-		return fmt.Errorf("--seats: expected 1 to %d, got %d", benchMaxSeats, c.Seats)
+	for _, bound := range []struct {
+		flag      string
+		got, most int
+	}{
+		{"--seats", c.Seats, benchMaxSeats},
+		{"--shards", c.Shards, benchMaxShards},
+		{"--guests", c.Guests, benchMaxGuests},
+		{"--jobs", c.Jobs, benchMaxJobs},
+		{"--nights", c.Nights, benchMaxNights},
+		{"--due", c.Due, benchMaxDue},
+		{"--events", c.Events, benchMaxEvents},
+		{"--attempts", c.Attempts, benchMaxAttempts},
+	} {
+		if err := benchBound(bound.flag, bound.got, bound.most); err != nil {
+			return err
+		}
 	}
-	if c.Shards < 1 || c.Shards > benchMaxShards {
-		return fmt.Errorf("--shards: expected 1 to %d, got %d", benchMaxShards, c.Shards)
+	if c.Soak < benchMinSoak || c.Soak > benchMaxSoak {
+		return fmt.Errorf("--soak: expected %s to %s, got %s", benchMinSoak, benchMaxSoak, c.Soak)
 	}
-	if c.Guests < 1 || c.Guests > benchMaxGuests {
-		return fmt.Errorf("--guests: expected 1 to %d, got %d", benchMaxGuests, c.Guests)
-	}
-	if c.Jobs < 1 || c.Jobs > benchMaxJobs {
-		return fmt.Errorf("--jobs: expected 1 to %d, got %d", benchMaxJobs, c.Jobs)
-	}
-	if c.Nights < 1 || c.Nights > benchMaxNights {
-		return fmt.Errorf("--nights: expected 1 to %d, got %d", benchMaxNights, c.Nights)
-	}
-	if c.Due < 1 || c.Due > benchMaxDue {
-		return fmt.Errorf("--due: expected 1 to %d, got %d", benchMaxDue, c.Due)
+	return nil
+}
+
+func benchBound(flag string, got, most int) error {
+	if got < 1 || got > most {
+		return fmt.Errorf("%s: expected 1 to %d, got %d", flag, most, got)
 	}
 	return nil
 }
@@ -183,10 +216,14 @@ type benchReport struct {
 	// Seconds is how long each cell was measured.
 	Seconds float64     `json:"seconds"`
 	Cells   []benchCell `json:"cells"`
-	// Jobs, Migration and Sweep are nil when they were not measured.
-	Jobs      *benchJobs      `json:"jobs,omitempty"`
-	Migration *benchMigration `json:"migration,omitempty"`
-	Sweep     *benchSwept     `json:"sweep,omitempty"`
+	// The sections beside holds are nil when they were not measured.
+	Jobs      *benchJobs       `json:"jobs,omitempty"`
+	Migration *benchMigration  `json:"migration,omitempty"`
+	Sweep     *benchSwept      `json:"sweep,omitempty"`
+	Sagas     *benchSagas      `json:"sagas,omitempty"`
+	Webhooks  *benchWebhooks   `json:"webhooks,omitempty"`
+	Reconcile *benchReconciled `json:"reconcile,omitempty"`
+	Soak      *benchSoaked     `json:"soak,omitempty"`
 	// Memory is the server process's.
 	Memory benchMemory          `json:"memory"`
 	Audit  bookings.AuditReport `json:"audit"`
@@ -263,11 +300,48 @@ func runBench(ctx context.Context, config benchConfig) (report benchReport, err 
 			return benchReport{}, err
 		}
 	}
+	if err := measurePayments(ctx, a, config, &report, say); err != nil {
+		return benchReport{}, err
+	}
 	if report.Audit, err = a.bookings.Audit(ctx, nil); err != nil {
 		return benchReport{}, err
 	}
 	report.OK = report.OK && report.Audit.OK
 	return report, nil
+}
+
+// measurePayments measures the sections about payments, each with a tenant of its own.
+func measurePayments(ctx context.Context, a *app, config benchConfig, report *benchReport, say func(string, ...any)) (err error) {
+	var ok bool
+	if config.measures(benchSelling) {
+		say("sagas: a place is held, paid at a provider that takes %s an answer, and booked; without workers", benchLatency)
+		if report.Sagas, ok, err = measureSagas(ctx, a.store, config, say); err != nil {
+			return fmt.Errorf("measure sagas: %w", err)
+		}
+		report.OK = report.OK && ok
+	}
+	if config.measures(benchTelling) {
+		say("webhooks: %d signed events of open payments, each sent twice, %d at once", config.Events, benchEventSenders)
+		if report.Webhooks, ok, err = measureWebhooks(ctx, a.store, config, say); err != nil {
+			return fmt.Errorf("measure webhooks: %w", err)
+		}
+		report.OK = report.OK && ok
+	}
+	if config.measures(benchAsking) {
+		say("reconcile: %d open payments of a provider that answers at once", config.Attempts)
+		if report.Reconcile, ok, err = measureReconcile(ctx, a.store, config, say); err != nil {
+			return fmt.Errorf("measure the reconciler: %w", err)
+		}
+		report.OK = report.OK && ok
+	}
+	if config.measures(benchSoaking) {
+		say("soak: %d buyers for %s, a provider that goes wrong, a server process with workers", benchSoakBuyers, config.Soak)
+		if report.Soak, ok, err = measureSoak(ctx, a, config, say); err != nil {
+			return fmt.Errorf("soak: %w", err)
+		}
+		report.OK = report.OK && ok
+	}
+	return nil
 }
 
 // measureStock sets up stock, and measures holds of it through a server process, cell by cell, and
@@ -299,7 +373,7 @@ func measureHolds(ctx context.Context, stock *benchStock, config benchConfig, re
 	}
 	defer func() { err = errors.Join(err, server.stop()) }()
 	report.Memory.StartBytes = server.memory().now
-	if err := stock.startSessions(ctx, server.url, config); err != nil {
+	if err := stock.startSessions(ctx, server.url, config.Guests, config.Clients); err != nil {
 		return err
 	}
 	defer stock.api.close()
@@ -432,6 +506,18 @@ func printBenchSections(out io.Writer, report benchReport) {
 	}
 	if report.Sweep != nil {
 		fmt.Fprintf(out, "\nSweep of %d due holds: %.0f holds/s.\n", report.Sweep.Due, report.Sweep.HoldsPerSecond)
+	}
+	if report.Sagas != nil {
+		report.Sagas.print(out)
+	}
+	if report.Webhooks != nil {
+		report.Webhooks.print(out)
+	}
+	if report.Reconcile != nil {
+		report.Reconcile.print(out)
+	}
+	if report.Soak != nil {
+		report.Soak.print(out)
 	}
 }
 

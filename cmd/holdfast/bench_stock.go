@@ -62,7 +62,7 @@ type benchSeat struct {
 // this size is no GraphQL request.
 func makeBenchStock(ctx context.Context, a *app, config benchConfig) (*benchStock, error) {
 	stock := &benchStock{app: a, shards: config.Shards, first: civil.DateOf(time.Now().UTC()).AddDays(30)}
-	venue, err := stock.makeTenant(ctx)
+	venue, err := stock.makeTenant(ctx, "benchmark")
 	if err != nil {
 		return nil, err
 	}
@@ -90,8 +90,9 @@ func (b *benchStock) analyze(ctx context.Context, tables ...string) error {
 	return nil
 }
 
-func (b *benchStock) makeTenant(ctx context.Context) (tenants.VenueID, error) {
-	platformKey, err := tenants.BootstrapPlatformKey(ctx, b.app.store.db, "benchmark")
+// makeTenant sets up a tenant of this name, with a web shop and a venue.
+func (b *benchStock) makeTenant(ctx context.Context, name string) (tenants.VenueID, error) {
+	platformKey, err := tenants.BootstrapPlatformKey(ctx, b.app.store.db, name)
 	if err != nil {
 		return tenants.VenueID{}, err
 	}
@@ -99,7 +100,7 @@ func (b *benchStock) makeTenant(ctx context.Context) (tenants.VenueID, error) {
 	if err != nil {
 		return tenants.VenueID{}, err
 	}
-	created, err := b.app.tenants.CreateTenant(ctx, platform, "tenant", tenants.NewTenant{Name: "Benchmark", Slug: "benchmark", HomeRegion: demoRegion})
+	created, err := b.app.tenants.CreateTenant(ctx, platform, "tenant", tenants.NewTenant{Name: name, Slug: name, HomeRegion: demoRegion})
 	if err != nil {
 		return tenants.VenueID{}, err
 	}
@@ -162,6 +163,11 @@ func (b *benchStock) makeSeats(ctx context.Context, venue tenants.VenueID, event
 		}
 	}
 	rand.Shuffle(len(b.seats), func(i, j int) { b.seats[i], b.seats[j] = b.seats[j], b.seats[i] })
+	return b.findPool(ctx)
+}
+
+// findPool learns the id of the one pool of the show.
+func (b *benchStock) findPool(ctx context.Context) error {
 	pools, err := b.app.inventory.PoolsOfShows(ctx, b.actor, []inventory.ShowID{b.show})
 	if err != nil {
 		return err
@@ -223,11 +229,11 @@ func (b *benchStock) makeHotel(ctx context.Context) error {
 const benchNightMinor = 12_000
 
 // startSessions makes the guests, each with a session. They take turns, so that each has few holds,
-// as in life.
-func (b *benchStock) startSessions(ctx context.Context, url string, config benchConfig) error {
+// as in life. clients are how many will call at once, cell by cell.
+func (b *benchStock) startSessions(ctx context.Context, url string, guests int, clients []int) error {
 	const atOnce = 8
-	b.api = newAPIClient(url, max(slices.Max(config.Clients), atOnce))
-	b.guests = make([]apiCaller, config.Guests)
+	b.api = newAPIClient(url, max(slices.Max(clients), atOnce))
+	b.guests = make([]apiCaller, guests)
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(atOnce)
 	for i := range b.guests {

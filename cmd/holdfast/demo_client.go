@@ -165,6 +165,8 @@ type apiRefusal struct {
 	Refused []apiRefusedLine `json:"refused"`
 }
 
+func (r apiRefusal) refusalCode() string { return r.Code }
+
 type apiRefusedLine struct {
 	Line      int    `json:"line"`
 	Code      string `json:"code"`
