@@ -85,6 +85,8 @@ type chaosConfig struct {
 	KillEvery time.Duration
 	// PaymentSeconds is the window of a payment in the terms of sale.
 	PaymentSeconds int
+	// BeforeBuying is called when everything runs and the first purchase is about to begin; nil is nothing.
+	BeforeBuying func(run *chaosRun)
 	// BeforeChecks is called when everything has settled; nil is nothing. Tests damage the books there.
 	BeforeChecks func(ctx context.Context, run *chaosRun) error
 }
@@ -101,6 +103,11 @@ const (
 	chaosMaxSales    = 200_000
 	chaosExamples    = 10
 )
+
+// chanceOf is a sequence of choices of its own: 0 is that of the kills, further ones are the buyers'.
+func (c chaosConfig) chanceOf(sequence int) *rand.Rand {
+	return rand.New(rand.NewPCG(c.Seed, uint64(sequence))) //nolint:gosec // choices are to be repeatable, not secret
+}
 
 // Validate names the flag that is out of bounds.
 func (c chaosConfig) Validate() error {
@@ -202,6 +209,9 @@ func runChaos(ctx context.Context, config chaosConfig) (report chaosReport, err 
 	defer func() { err = errors.Join(err, run.close(ctx)) }()
 	if err != nil {
 		return report, err
+	}
+	if config.BeforeBuying != nil {
+		config.BeforeBuying(run)
 	}
 	if err := run.buy(ctx); err != nil {
 		return report, err

@@ -145,9 +145,7 @@ func (r *chaosRun) buy(ctx context.Context) error {
 	aside.Go(func() { r.tell(ended, began) })
 	group, ctx := errgroup.WithContext(ctx)
 	for i := range r.config.Buyers {
-		buyer := &chaosBuyer{run: r, number: i, sessions: map[*chaosSeller]string{}}
-		// The first sequence is that of the kills.
-		buyer.chance = rand.New(rand.NewPCG(r.config.Seed, uint64(i)+1)) //nolint:gosec // choices are to be repeatable, not secret
+		buyer := &chaosBuyer{run: r, number: i, chance: r.config.chanceOf(i + 1), sessions: map[*chaosSeller]string{}}
 		group.Go(func() error { return buyer.buysOnAndOn(ctx) })
 	}
 	group.Go(func() error { return r.fleet.harass(ctx, r.config, r.buyingEnds, r.forgetTheDead) })

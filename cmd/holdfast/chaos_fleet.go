@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os/exec"
 	"sync"
 	"sync/atomic"
@@ -116,7 +115,7 @@ func (f *chaosFleet) kill(slots []*chaosSlot) error {
 // sure. Then every process is killed at once, and the whole fleet starts anew. between is called while
 // nothing runs.
 func (f *chaosFleet) harass(ctx context.Context, config chaosConfig, until time.Time, between func(ctx context.Context) error) error {
-	chance := rand.New(rand.NewPCG(config.Seed, 0)) //nolint:gosec // kills are to be repeatable, not secret
+	chance := config.chanceOf(0)
 	for first := []*chaosSlot{f.slots[0], f.slots[1]}; ; {
 		wait := config.KillEvery/2 + time.Duration(chance.Int64N(int64(config.KillEvery)))
 		if left := time.Until(until); wait > left && len(first) == 0 {
