@@ -1,5 +1,5 @@
 // Command holdfast is the whole product in one binary: the development server, the API server, the
-// workers, migrations, imports, the demo, the audit and the benchmarks.
+// workers, migrations, imports, the demo, the audit, the chaos run and the benchmarks.
 package main
 
 import (
