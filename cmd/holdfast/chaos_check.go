@@ -77,17 +77,17 @@ func (r *chaosRun) conclude(ctx context.Context, report *chaosReport) error {
 		}
 	}
 	r.say("Comparing %d purchases with the provider's books and the stock …", len(r.ledger.sales))
-	if open > 0 {
-		report.Found.add(&report.Found.Unresolved, open, "%d payments, refunds and holds are open after %s", open, chaosSettleLimit)
-		if err := r.nameOpen(ctx, &report.Found); err != nil {
-			return err
-		}
-	}
 	for _, err := range r.ledger.errors {
 		report.Found.add(&report.Found.Errors, 1, "%v", err)
 	}
 	if err := r.compare(ctx, &report.Found); err != nil {
 		return err
+	}
+	if open > 0 {
+		report.Found.add(&report.Found.Unresolved, open, "%d payments, refunds and holds are open after %s", open, chaosSettleLimit)
+		if err := r.nameOpen(ctx, &report.Found); err != nil {
+			return err
+		}
 	}
 	if report.Repaired, err = r.repaired(ctx); err != nil {
 		return err

@@ -99,7 +99,7 @@ func (c chaosConfig) pays(chance *rand.Rand, plan *chaosPlan) {
 	case n < 11:
 		plan.trouble, plan.token = chaosWebhook, oneOf(chance, sandbox.TokenWebhookTwice, sandbox.TokenWebhookBeforeResponse, sandbox.TokenWebhookNever)
 	case n < 13:
-		plan.trouble, plan.intent = chaosRefund, chaosCancels
+		plan.trouble, plan.intent = chaosRefund, oneOf(chance, chaosCancels, chaosCancelsLine)
 		plan.token = oneOf(chance, sandbox.TokenRefundFailsOnce, sandbox.TokenRefundPending, sandbox.TokenRefundTimeout, sandbox.TokenRefundError,
 			sandbox.TokenRefundLostOnce)
 	default:
