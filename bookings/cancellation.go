@@ -35,8 +35,8 @@ type Cancellation struct {
 	// Refund is the money that goes back, RefundTax the tax within what the lines are due.
 	Refund    money.Amount
 	RefundTax money.Amount
-	// Credited is what the lines are due and was given back before, outside a cancellation: their
-	// prices are Fee + Refund + Credited.
+	// Credited is what the lines are due and was given back before, outside a cancellation, or was taken
+	// by a dispute that was lost: their prices are Fee + Refund + Credited.
 	Credited money.Amount
 	// Waived is the fee that was not taken.
 	Waived money.Amount
@@ -92,7 +92,7 @@ func (c canceller) quoteTx(ctx context.Context, tx pgx.Tx, booking Booking, inpu
 	if err != nil {
 		return Cancellation{}, payments.Attempt{}, err
 	}
-	quote := reckon(booking, chosen, paid.Captured.Minor-paid.Refunded.Minor, now, input.WaiveFee)
+	quote := reckon(booking, chosen, paid.Left().Minor, now, input.WaiveFee)
 	quote.Reason = input.Reason
 	if differs := input.ExpectedFee != nil && *input.ExpectedFee != quote.Fee || input.ExpectedRefund != nil && *input.ExpectedRefund != quote.Refund; differs {
 		return Cancellation{}, payments.Attempt{}, &ChangedFee{

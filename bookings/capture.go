@@ -27,7 +27,7 @@ func authorizeTx(ctx context.Context, tx pgx.Tx, attempt payments.Attempt, outco
 // otherwise, and applies the answer. A capture whose answer was lost is asked for again: the provider
 // takes the money once. When the hold ended in between, the cancellation says that the money was
 // taken, and it is refunded like any other that came too late.
-func (s *Service) endReservation(ctx context.Context, gateway payments.Gateway, at payments.Located[payments.AttemptID]) error {
+func (s *Service) endReservation(ctx context.Context, gateway payments.Gateway, at payments.Located[payments.AttemptID], by Driver) error {
 	judged, err := s.judgeReservation(ctx, at)
 	if err != nil || judged.attempt.State != payments.AttemptStateAuthorized {
 		return err
@@ -38,7 +38,7 @@ func (s *Service) endReservation(ctx context.Context, gateway payments.Gateway, 
 	if err != nil {
 		s.config.Logger.InfoContext(ctx, "the payment provider gave no definite answer about a reservation", "attempt", at.ID.String(), "error", err)
 	}
-	return s.apply(ctx, at, outcome)
+	return s.apply(ctx, at, outcome, by)
 }
 
 // judgedReservation is an attempt, and whether its hold can be sold.

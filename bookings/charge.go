@@ -30,6 +30,10 @@ var errMismatch = errors.New("the provider's account, amount or currency is not 
 // of it, and applies the answer. It may run twice and in several processes at once: the provider
 // knows the attempt by its key, and applying repeats its precondition.
 func (s *Service) DriveCharge(ctx context.Context, at payments.Located[payments.AttemptID]) error {
+	return s.driveCharge(ctx, at, DriverJob)
+}
+
+func (s *Service) driveCharge(ctx context.Context, at payments.Located[payments.AttemptID], by Driver) error {
 	attempt, err := payments.Get(ctx, s.db.Pool(), at.Tenant, at.ID)
 	if err != nil || !attempt.State.Open() {
 		return db.Classify(err)
@@ -39,9 +43,11 @@ func (s *Service) DriveCharge(ctx context.Context, at payments.Located[payments.
 	if err != nil {
 		return err
 	}
-	attempt, fresh, err := s.submit(ctx, at)
-	if err != nil || !attempt.State.Open() {
-		return err
+	fresh := false
+	if attempt.State == payments.AttemptStateCreated {
+		if attempt, fresh, err = s.submit(ctx, at, by); err != nil || !attempt.State.Open() {
+			return err
+		}
 	}
 	s.config.AfterStep("submit")
 	if attempt.State != payments.AttemptStateAuthorized {
@@ -50,11 +56,35 @@ func (s *Service) DriveCharge(ctx context.Context, at payments.Located[payments.
 		if err != nil {
 			s.config.Logger.InfoContext(ctx, "the payment provider gave no definite answer", "attempt", attempt.ID.String(), "error", err)
 		}
-		if err := s.apply(ctx, at, outcome); err != nil || outcome.State != payments.OutcomeStateAuthorized {
+		if undecided(outcome.State) {
+			err := s.askLater(ctx, attempt, outcome.RedirectURL)
+			s.config.AfterStep("apply")
+			return err
+		}
+		if err := s.apply(ctx, at, outcome, by); err != nil || outcome.State != payments.OutcomeStateAuthorized {
 			return err
 		}
 	}
-	return s.endReservation(ctx, gateway, at)
+	return s.endReservation(ctx, gateway, at, by)
+}
+
+// undecided reports whether an outcome changes nothing but the time of the next look.
+func undecided(state payments.OutcomeState) bool {
+	return state == payments.OutcomeStateUnknown || state == payments.OutcomeStatePending || state == payments.OutcomeStateNotFound
+}
+
+// askLater says of an attempt that its outcome is still open. It changes the attempt's row alone and
+// holds no other, so it needs no lock of the hold: a backlog of payments whose provider is silent
+// costs one statement each. An attempt that somebody has ended meanwhile is left as it is.
+func (s *Service) askLater(ctx context.Context, attempt payments.Attempt, redirectURL string) error {
+	_, err := db.Replayable(ctx, s.db, "bookings.AskLater", func(ctx context.Context, tx pgx.Tx) (struct{}, error) {
+		now, err := inventory.Now(ctx, tx)
+		if err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, payments.AskLaterTx(ctx, tx, attempt, redirectURL, now)
+	})
+	return err
 }
 
 func (s *Service) gateway(provider string) (payments.Gateway, error) {
@@ -68,7 +98,7 @@ func (s *Service) gateway(provider string) (payments.Gateway, error) {
 // submit marks a CREATED attempt as being sent, before it is sent, and says whether this is the
 // first time. A card is not charged for what cannot be bought any more: when the hold has ended, or
 // its payment window has, the attempt is declined without a call.
-func (s *Service) submit(ctx context.Context, at payments.Located[payments.AttemptID]) (attempt payments.Attempt, fresh bool, err error) {
+func (s *Service) submit(ctx context.Context, at payments.Located[payments.AttemptID], by Driver) (attempt payments.Attempt, fresh bool, err error) {
 	type submitted struct {
 		attempt payments.Attempt
 		fresh   bool
@@ -79,7 +109,7 @@ func (s *Service) submit(ctx context.Context, at payments.Located[payments.Attem
 			return submitted{attempt: attempt}, err
 		}
 		if hold.State != inventory.HoldStateProcessing || !now.Before(hold.Deadline) {
-			_, err := s.declineTx(ctx, tx, hold, attempt, payments.Outcome{Account: attempt.Account, DeclineCode: "not_sent"}, now)
+			_, err := s.declineTx(ctx, tx, hold, attempt, payments.Outcome{Account: attempt.Account, DeclineCode: "not_sent"}, by, now)
 			attempt.State = payments.AttemptStateDeclined
 			return submitted{attempt: attempt}, err
 		}
@@ -166,9 +196,9 @@ func (s *Service) holdOf(ctx context.Context, attempt payments.Attempt) (invento
 }
 
 // apply records what is known of an attempt, in a transaction of its own.
-func (s *Service) apply(ctx context.Context, at payments.Located[payments.AttemptID], outcome payments.Outcome) error {
+func (s *Service) apply(ctx context.Context, at payments.Located[payments.AttemptID], outcome payments.Outcome, by Driver) error {
 	_, err := db.Replayable(ctx, s.db, "bookings.ApplyPayment", func(ctx context.Context, tx pgx.Tx) (payments.EventResult, error) {
-		return s.applyTx(ctx, tx, at, outcome)
+		return s.applyTx(ctx, tx, at, outcome, by)
 	})
 	if outcome.State == payments.OutcomeStateAuthorized {
 		s.config.AfterStep("authorize")
@@ -182,7 +212,7 @@ func (s *Service) apply(ctx context.Context, at payments.Located[payments.Attemp
 	if err := s.keepAnswer(ctx, at, outcome); err != nil {
 		return err
 	}
-	return s.apply(ctx, at, payments.Outcome{State: payments.OutcomeStateUnknown})
+	return s.apply(ctx, at, payments.Outcome{State: payments.OutcomeStateUnknown}, by)
 }
 
 // lockAttempt locks a hold and its attempt, in this order, and reads the clock after both. An
@@ -205,7 +235,7 @@ func lockAttempt(ctx context.Context, tx pgx.Tx, at payments.Located[payments.At
 
 // applyTx is the decision about a payment's outcome: under the locks of the hold and the attempt,
 // by the clock read after them.
-func (s *Service) applyTx(ctx context.Context, tx pgx.Tx, at payments.Located[payments.AttemptID], outcome payments.Outcome) (payments.EventResult, error) {
+func (s *Service) applyTx(ctx context.Context, tx pgx.Tx, at payments.Located[payments.AttemptID], outcome payments.Outcome, by Driver) (payments.EventResult, error) {
 	hold, attempt, now, err := lockAttempt(ctx, tx, at)
 	if err != nil {
 		return "", err
@@ -215,9 +245,9 @@ func (s *Service) applyTx(ctx context.Context, tx pgx.Tx, at payments.Located[pa
 	}
 	switch outcome.State {
 	case payments.OutcomeStateApproved:
-		return s.succeedTx(ctx, tx, hold, attempt, outcome, now)
+		return s.succeedTx(ctx, tx, hold, attempt, outcome, by, now)
 	case payments.OutcomeStateDeclined:
-		return s.declineTx(ctx, tx, hold, attempt, outcome, now)
+		return s.declineTx(ctx, tx, hold, attempt, outcome, by, now)
 	case payments.OutcomeStateAuthorized:
 		return authorizeTx(ctx, tx, attempt, outcome, now)
 	case payments.OutcomeStateUnknown, payments.OutcomeStatePending, payments.OutcomeStateNotFound:
@@ -234,7 +264,7 @@ func (s *Service) applyTx(ctx context.Context, tx pgx.Tx, at payments.Located[pa
 
 // succeedTx sells the hold to its payer when it may still be sold, and otherwise keeps the success
 // as orphaned and requests its one refund. A newer owner is never displaced.
-func (s *Service) succeedTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, attempt payments.Attempt, outcome payments.Outcome, now time.Time) (payments.EventResult, error) {
+func (s *Service) succeedTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, attempt payments.Attempt, outcome payments.Outcome, by Driver, now time.Time) (payments.EventResult, error) {
 	if outcome.Account != attempt.Account || outcome.Captured.Currency != attempt.Amount.Currency {
 		return payments.EventMismatch, errMismatch
 	}
@@ -242,8 +272,10 @@ func (s *Service) succeedTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold,
 		if err := s.confirmTx(ctx, tx, hold, now); err != nil {
 			return "", err
 		}
-		_, err := payments.SucceedTx(ctx, tx, attempt, payments.DispositionApplied, outcome, now)
-		return payments.EventApplied, err
+		if _, err := payments.SucceedTx(ctx, tx, attempt, payments.DispositionApplied, outcome, now); err != nil {
+			return "", err
+		}
+		return payments.EventApplied, mendedAttemptTx(ctx, tx, RepairConfirmed, by, attempt, now)
 	}
 	reason := "the units were no longer available"
 	if hold.Confirmable(now) {
@@ -259,7 +291,7 @@ func (s *Service) succeedTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold,
 	if attempt.Captured.Minor == 0 {
 		return payments.EventApplied, nil
 	}
-	return payments.EventApplied, s.requestRefundTx(ctx, tx, attempt, "orphan", reason, attempt.Captured, now, now)
+	return payments.EventApplied, s.requestRefundTx(ctx, tx, attempt, orphanAction, reason, attempt.Captured, now, now)
 }
 
 // endPaymentTx moves a hold out of PROCESSING whose payment has ended without buying it.
@@ -278,7 +310,7 @@ func endPaymentTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, attempt p
 	return err
 }
 
-func (s *Service) declineTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, attempt payments.Attempt, outcome payments.Outcome, now time.Time) (payments.EventResult, error) {
+func (s *Service) declineTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold, attempt payments.Attempt, outcome payments.Outcome, by Driver, now time.Time) (payments.EventResult, error) {
 	if outcome.Account != attempt.Account {
 		return payments.EventMismatch, errMismatch
 	}
@@ -291,7 +323,10 @@ func (s *Service) declineTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold,
 			return "", err
 		}
 	}
-	return payments.EventApplied, payments.DeclineTx(ctx, tx, attempt, outcome.DeclineCode, now)
+	if err := payments.DeclineTx(ctx, tx, attempt, outcome.DeclineCode, now); err != nil {
+		return "", err
+	}
+	return payments.EventApplied, mendedAttemptTx(ctx, tx, RepairReleased, by, attempt, now)
 }
 
 // confirmTx turns a locked hold into a booking.

@@ -360,7 +360,7 @@ func (s *Service) driveInline(ctx context.Context, attempt payments.Located[paym
 		defer func() { <-s.inline }()
 		defer close(done)
 		ctx := context.WithoutCancel(ctx)
-		if err := s.DriveCharge(ctx, attempt); err != nil {
+		if err := s.driveCharge(ctx, attempt, DriverCheckout); err != nil {
 			s.config.Logger.WarnContext(ctx, "a payment could not be driven to its end; its job will", "attempt", attempt.ID.String(), "error", err)
 		}
 	}()

@@ -2,6 +2,7 @@ package bookings_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"pgregory.net/rapid"
 
+	"github.com/holdfast/holdfast/bookings"
 	"github.com/holdfast/holdfast/bookings/bookingstest"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
@@ -306,6 +308,45 @@ func TestARefundAfterALostDisputeIsRefused(t *testing.T) {
 	expect(t, "in the end", b.Sale(hold), "CONFIRMED SUCCEEDED/APPLIED CANCELLED")
 	b.Guest().Hold(b.hall.Seats(1))
 	b.audit(t)
+}
+
+// C49: what a lost dispute took is not there to be given back. A dry run and the cancellation say so
+// alike, the cancellation stores it, and refunds by amount are refused with what is left.
+func TestALostDisputeCountsAsGivenBack(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		lost int64
+		want string
+	}{
+		"whole": {5000, "fee 0 (0) refund 0 (0) waived 0 credited 5000: 0=0+5000/0+0"},
+		"part":  {1000, "fee 0 (0) refund 4000 (0) waived 0 credited 1000: 0=0+5000/0+0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := open(t)
+			hold, attempt := b.paid(t, sandbox.TokenApprove)
+			b.mustDeliver(t, b.disputeMessage(attempt, "dp_1", "lost", c.lost))
+			booking := b.BookingOf(hold).ID
+			_, err := b.Sales.RefundBooking(t.Context(), b.Owner, refundOf(booking, 5000-c.lost+1))
+			var tooHigh *bookings.TooHighRefund
+			if !errors.As(err, &tooHigh) || tooHigh.Rest.Minor != 5000-c.lost {
+				t.Errorf("a refund of more than is left: %v", err)
+			}
+			cancel := bookings.Cancel{RequestKey: inventorytest.Key(), Booking: booking, DryRun: true}
+			for _, cancel.DryRun = range []bool{true, false, false} {
+				done, err := b.Sales.CancelBooking(t.Context(), b.Owner, cancel)
+				if err != nil {
+					t.Fatal(err)
+				}
+				expect(t, fmt.Sprintf("dry run %t", cancel.DryRun), figures(done), c.want)
+			}
+			b.Settle()
+			if got := b.Provider.RefundedTotal(b.Account)["EUR"]; got != 5000-c.lost {
+				t.Errorf("%d were given back", got)
+			}
+			b.Audit()
+		})
+	}
 }
 
 // The money of an orphan that was lost in a dispute before the success was known is not owed twice.

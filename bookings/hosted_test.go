@@ -64,6 +64,10 @@ func TestABuyerPaysOnTheProvidersPage(t *testing.T) {
 				if c.button != "leave" && b.Attempts(hold)[0].RedirectURL != "" {
 					t.Error("the page is still offered")
 				}
+				// A buyer who takes his time on the page is the ordinary course, whoever hears of it first.
+				if repairs := b.repairs(t); repairs != "none" && c.token != sandbox.TokenWrongAmount {
+					t.Errorf("counted as repaired: %s", repairs)
+				}
 				b.audit(t)
 			})
 		}

@@ -3,6 +3,8 @@ package bookings
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,8 +15,15 @@ import (
 	"github.com/holdfast/holdfast/payments"
 )
 
-// reconcileWorkers is how many attempts and refunds one reconciliation asks about at once.
-const reconcileWorkers = 8
+// Limits of a reconciliation.
+const (
+	// reconcileWorkers is how many attempts and refunds one reconciliation asks about at once. Each
+	// keeps a connection for a moment only, never while the provider is asked.
+	reconcileWorkers = 16
+	// reconcileBudget is how long one run begins to ask about further payments; what is left is the
+	// next run's.
+	reconcileBudget = 10 * time.Second
+)
 
 // Reconciled counts what a reconciliation looked at.
 type Reconciled struct {
@@ -25,7 +34,8 @@ type Reconciled struct {
 }
 
 // Reconcile drives every attempt and refund whose next look is due, at most limit of each: what a
-// dead process, a lost webhook or a silent provider left open. It is bounded and may run in several
+// dead process, a lost webhook or a silent provider left open. Those of providers that this process
+// cannot reach are left to one that can. It is bounded in number and time, and may run in several
 // processes at once.
 func (s *Service) Reconcile(ctx context.Context, limit int) (Reconciled, error) {
 	places, err := s.places(ctx)
@@ -36,7 +46,12 @@ func (s *Service) Reconcile(ctx context.Context, limit int) (Reconciled, error) 
 	if err != nil {
 		return Reconciled{}, db.Classify(err)
 	}
-	attempts, refunds, err := s.due(ctx, places, now, limit)
+	providers := s.providers()
+	attempts, err := payments.Due(ctx, s.db.Pool(), places, providers, now, limit)
+	if err != nil {
+		return Reconciled{}, db.Classify(err)
+	}
+	refunds, err := payments.DueRefunds(ctx, s.db.Pool(), places, providers, now, limit)
 	if err != nil {
 		return Reconciled{}, db.Classify(err)
 	}
@@ -44,36 +59,76 @@ func (s *Service) Reconcile(ctx context.Context, limit int) (Reconciled, error) 
 	if err != nil {
 		return Reconciled{}, db.Classify(err)
 	}
-	var failures []error
-	var lock sync.Mutex
-	note := func(err error) {
-		if err != nil {
-			lock.Lock()
-			failures = append(failures, err)
-			lock.Unlock()
-		}
-	}
-	var group errgroup.Group
-	group.SetLimit(reconcileWorkers)
+	t := newTeam(reconcileBudget)
+	var done Reconciled
 	for _, attempt := range attempts {
-		group.Go(func() error { note(s.DriveCharge(ctx, attempt)); return nil })
+		if !t.do(func() error { return s.driveCharge(ctx, attempt, DriverReconciler) }) {
+			break
+		}
+		done.Attempts++
 	}
 	for _, refund := range refunds {
-		group.Go(func() error { note(s.DriveRefund(ctx, refund)); return nil })
+		if !t.do(func() error { return s.driveRefund(ctx, refund, DriverReconciler) }) {
+			break
+		}
+		done.Refunds++
 	}
 	for _, event := range events {
-		group.Go(func() error { note(s.retryEvent(ctx, event, places)); return nil })
+		if !t.do(func() error { return s.retryEvent(ctx, event, places) }) {
+			break
+		}
+		done.Events++
 	}
-	err = group.Wait()
-	return Reconciled{Attempts: len(attempts), Refunds: len(refunds), Events: len(events)}, errors.Join(append(failures, err)...)
+	return done, t.wait()
 }
 
-// due lists the attempts and refunds whose next look is due.
-func (s *Service) due(ctx context.Context, places []payments.Place, now time.Time, limit int) ([]payments.Located[payments.AttemptID], []payments.Located[payments.RefundID], error) {
-	attempts, err := payments.Due(ctx, s.db.Pool(), places, now, limit)
-	if err != nil {
-		return nil, nil, err
+// providers are the names of the providers that this process can ask.
+func (s *Service) providers() []string { return slices.Sorted(maps.Keys(s.gateways)) }
+
+// team does many small things at once, as long as its time lasts, and keeps what went wrong.
+type team struct {
+	group    errgroup.Group
+	until    time.Time
+	lock     sync.Mutex
+	failures []error
+}
+
+// maxFailures is how many failures a team keeps: a provider that is down fails everything.
+const maxFailures = 20
+
+func newTeam(budget time.Duration) *team {
+	t := &team{until: time.Now().Add(budget)}
+	t.group.SetLimit(reconcileWorkers)
+	return t
+}
+
+// do begins one thing when there is room for it, or reports that the time is over.
+func (t *team) do(act func() error) bool {
+	if time.Now().After(t.until) {
+		return false
 	}
-	refunds, err := payments.DueRefunds(ctx, s.db.Pool(), places, now, limit)
-	return attempts, refunds, err
+	t.group.Go(func() error {
+		if err := act(); err != nil {
+			t.lock.Lock()
+			defer t.lock.Unlock()
+			if len(t.failures) < maxFailures {
+				t.failures = append(t.failures, err)
+			}
+		}
+		return nil
+	})
+	return true
+}
+
+func (t *team) wait() error {
+	// Failures are kept one by one; the group has none.
+	_ = t.group.Wait()
+	return errors.Join(t.failures...)
+}
+
+// lookUp asks a provider about an attempt, with no transaction open.
+func (s *Service) lookUp(ctx context.Context, gateway payments.Gateway, attempt payments.Attempt) (payments.Outcome, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.config.CallTimeout)
+	defer cancel()
+	return gateway.LookUp(ctx, attempt.Account, attempt.ID.String())
 }

@@ -64,6 +64,10 @@ func (s *Service) requestRefundTx(ctx context.Context, tx pgx.Tx, attempt paymen
 // DriveRefund asks the provider for a refund under the action's own key, and records its answer. It
 // may run twice and in several processes at once: the provider pays once per key.
 func (s *Service) DriveRefund(ctx context.Context, at payments.Located[payments.RefundID]) error {
+	return s.driveRefund(ctx, at, DriverJob)
+}
+
+func (s *Service) driveRefund(ctx context.Context, at payments.Located[payments.RefundID], by Driver) error {
 	gateway, open, err := s.gatewayOfRefund(ctx, at)
 	if err != nil || !open {
 		return err
@@ -93,7 +97,7 @@ func (s *Service) DriveRefund(ctx context.Context, at payments.Located[payments.
 		return nil // It was submitted with the time of its next look.
 	}
 	_, err = db.Replayable(ctx, s.db, "bookings.SettleRefund", func(ctx context.Context, tx pgx.Tx) (payments.EventResult, error) {
-		return s.settleRefundTx(ctx, tx, at, outcome)
+		return s.settleRefundTx(ctx, tx, at, outcome, by)
 	})
 	if errors.Is(err, errMismatch) {
 		s.config.Logger.ErrorContext(ctx, "a provider's answer does not fit its refund; a person has to look", "refund", at.ID.String())
@@ -162,7 +166,7 @@ func (s *Service) askRefund(ctx context.Context, gateway payments.Gateway, work 
 
 // settleRefundTx records the provider's final word on a refund. What it failed is asked for again
 // under another action, later each time, a bounded number of times.
-func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Located[payments.RefundID], outcome payments.RefundOutcome) (payments.EventResult, error) {
+func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Located[payments.RefundID], outcome payments.RefundOutcome, by Driver) (payments.EventResult, error) {
 	if !outcome.State.Final() {
 		return payments.EventAlreadyKnown, nil
 	}
@@ -174,13 +178,17 @@ func (s *Service) settleRefundTx(ctx context.Context, tx pgx.Tx, at payments.Loc
 		return payments.EventMismatch, errMismatch
 	}
 	if !refund.State.Open() {
+		if (refund.State == payments.RefundSucceeded) != (outcome.State == payments.RefundStateSucceeded) {
+			// A bank may send money back that was paid, and a person has to find out which is true.
+			return payments.EventMismatch, errMismatch
+		}
 		return payments.EventAlreadyKnown, nil
 	}
 	now, err := inventory.Now(ctx, tx)
 	if err != nil {
 		return "", err
 	}
-	return payments.EventApplied, s.endRefundTx(ctx, tx, attempt, refund, outcome, now)
+	return payments.EventApplied, s.endRefundTx(ctx, tx, attempt, refund, outcome, by, now)
 }
 
 // lockRefund locks an attempt and then its refund, as wherever both are.
@@ -204,11 +212,11 @@ func (s *Service) holdBackTx(ctx context.Context, tx pgx.Tx, attempt payments.At
 	if attempt.Disputed.Minor > 0 {
 		return payments.PostponeRefundTx(ctx, tx, refund, now)
 	}
-	return s.endRefundTx(ctx, tx, attempt, refund, payments.RefundOutcome{State: payments.RefundStateFailed, FailureCode: "disputed"}, now)
+	return s.endRefundTx(ctx, tx, attempt, refund, payments.RefundOutcome{State: payments.RefundStateFailed, FailureCode: "disputed"}, DriverWebhook, now)
 }
 
 // endRefundTx records the end of a locked open refund, and what follows from a failure.
-func (s *Service) endRefundTx(ctx context.Context, tx pgx.Tx, attempt payments.Attempt, refund payments.Refund, outcome payments.RefundOutcome, now time.Time) error {
+func (s *Service) endRefundTx(ctx context.Context, tx pgx.Tx, attempt payments.Attempt, refund payments.Refund, outcome payments.RefundOutcome, by Driver, now time.Time) error {
 	if err := payments.SettleRefundTx(ctx, tx, refund, outcome, now); err != nil {
 		return err
 	}
@@ -234,7 +242,7 @@ func (s *Service) endRefundTx(ctx context.Context, tx pgx.Tx, attempt payments.A
 		attempt.Refunded.Minor -= refund.Amount.Minor
 		return s.requestRefundTx(ctx, tx, attempt, action, refund.Reason, refund.Amount, now, due)
 	}
-	return nil
+	return mendedRefundTx(ctx, tx, by, attempt, refund, now)
 }
 
 // channelOf is the channel of the sale that an attempt paid for. A hold keeps it from its beginning.

@@ -107,7 +107,7 @@ func (s *Service) refundBookingTx(ctx context.Context, tx pgx.Tx, actor tenants.
 	if err != nil {
 		return payments.Refund{}, err
 	}
-	if rest := left(attempt); input.Amount.Minor > rest.Minor {
+	if rest := attempt.Left(); input.Amount.Minor > rest.Minor {
 		return payments.Refund{}, tooHigh(rest)
 	}
 	now, err := inventory.Now(ctx, tx)
@@ -128,11 +128,6 @@ func (s *Service) refundBookingTx(ctx context.Context, tx pgx.Tx, actor tenants.
 
 // amountAction names a refund by amount.
 func amountAction(id uuid.UUID) string { return "amount:" + id.String() }
-
-// left is what a payment has not given back yet, nor is giving back.
-func left(attempt payments.Attempt) money.Amount {
-	return money.Amount{Minor: attempt.Captured.Minor - attempt.Refunded.Minor, Currency: attempt.Captured.Currency}
-}
 
 // RetryRefund tries a refund again that has failed for good: as a new action of the same amount, with
 // as many tries again. One that is under way or paid is refused, and so is one tried again before.
@@ -180,7 +175,7 @@ func (s *Service) retryRefundTx(ctx context.Context, tx pgx.Tx, actor tenants.Ac
 	if failed.ExhaustedAt == nil {
 		return payments.Refund{}, inventory.Refuse(inventory.RefusalRefundNotFailed, "the refund is "+string(failed.State)+" and is not waiting for a person")
 	}
-	if rest := left(attempt); failed.Amount.Minor > rest.Minor {
+	if rest := attempt.Left(); failed.Amount.Minor > rest.Minor {
 		return payments.Refund{}, tooHigh(rest)
 	}
 	now, err := inventory.Now(ctx, tx)

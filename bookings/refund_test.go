@@ -108,6 +108,10 @@ func (g gateway) Refund(ctx context.Context, request payments.RefundRequest) (pa
 	return g.refund(ctx, request)
 }
 
+func refuseRefund(context.Context, payments.RefundRequest) (payments.RefundOutcome, error) {
+	return payments.RefundOutcome{}, fmt.Errorf("%w: the account is closed", payments.ErrRejected)
+}
+
 func TestARefundThatAlwaysFailsIsGivenUp(t *testing.T) {
 	t.Parallel()
 	b := open(t).terms(refundLate())
@@ -302,4 +306,21 @@ func TestAChargeIsLookedUpBeforeItIsSentAgain(t *testing.T) {
 	if requests := b.Provider.Charges()[0].Requests; requests != 1 {
 		t.Errorf("the charge was sent %d times", requests)
 	}
+}
+
+// A bank may send back what a refund has paid, days later. What was recorded stands, and a person is
+// told.
+func TestARefundThatComesBackIsForAPerson(t *testing.T) {
+	t.Parallel()
+	b := open(t)
+	hold, attempt := b.paid(t, sandbox.TokenApprove)
+	b.cancelWhole(t, hold)
+	b.Settle()
+	refund := b.Refunds(hold)[attempt.ID][0]
+	b.mustDeliver(t, b.refundMessage(attempt, refund, "succeeded"))
+	expect(t, "the same again", b.unresolved(t), "nothing")
+	b.mustDeliver(t, b.refundMessage(attempt, refund, "failed"))
+	expect(t, "the sale", b.Sale(hold), "CONFIRMED SUCCEEDED/APPLIED refund 5000 SUCCEEDED CANCELLED")
+	expect(t, "for a person", b.unresolved(t), "EVENT_MISMATCH")
+	b.audit(t)
 }

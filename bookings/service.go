@@ -117,6 +117,8 @@ type Service struct {
 	inline chan struct{}
 	// background ends with the last payment being driven.
 	background sync.WaitGroup
+	// webhooks counts what providers send; see Collector.
+	webhooks *webhookMetrics
 }
 
 // NewService needs a migrated database, the payment gateways by provider name, and where to put
@@ -125,7 +127,7 @@ func NewService(d *db.DB, authorizer Authorizer, gateways map[string]payments.Ga
 	config = config.withDefaults()
 	return &Service{
 		db: d, authorizer: authorizer, gateways: gateways, jobs: jobs, config: config,
-		inline: make(chan struct{}, config.MaxInline),
+		inline: make(chan struct{}, config.MaxInline), webhooks: newWebhookMetrics(),
 	}
 }
 
@@ -307,6 +309,20 @@ func (s *Service) places(ctx context.Context) ([]payments.Place, error) {
 		places[i] = payments.Place{Tenant: tenants.TenantID{UUID: row.TenantID}, Region: ids.Region(row.Region)}
 	}
 	return places, nil
+}
+
+// now is the database's clock.
+func (s *Service) now(ctx context.Context) (time.Time, error) {
+	now, err := inventory.Now(ctx, s.db.Pool())
+	return now, db.Classify(err)
+}
+
+// columnsOf are places as the parameters of a statement.
+func columnsOf(places []payments.Place) (tenantIDs []uuid.UUID, regions []string) {
+	for _, place := range places {
+		tenantIDs, regions = append(tenantIDs, place.Tenant.UUID), append(regions, string(place.Region))
+	}
+	return tenantIDs, regions
 }
 
 // emitTx writes an event in the transaction of its change, and the job that tells others of it.

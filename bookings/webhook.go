@@ -24,9 +24,13 @@ import (
 func (s *Service) HandleWebhook(ctx context.Context, provider string, header map[string][]string, body []byte) error {
 	gateway, ok := s.gateways[provider]
 	if !ok {
+		s.webhooks.unknown()
 		return fault.NotFound("payment provider")
 	}
 	event, err := gateway.ParseWebhook(header, body)
+	if err != nil {
+		s.webhooks.refused(provider, err)
+	}
 	switch {
 	case errors.Is(err, payments.ErrBadSignature), errors.Is(err, payments.ErrStaleSignature):
 		return fault.Unauthenticated("the message's signature is not valid")
@@ -34,6 +38,7 @@ func (s *Service) HandleWebhook(ctx context.Context, provider string, header map
 		return fault.Invalid("body", "expected an event of provider %s", provider)
 	}
 	if !storable(event) {
+		s.webhooks.refused(provider, payments.ErrBadEvent)
 		return fault.Invalid("body", "expected an event of provider %s whose texts are readable", provider)
 	}
 	// Kept under the name by which this installation knows its provider.
@@ -44,6 +49,7 @@ func (s *Service) HandleWebhook(ctx context.Context, provider string, header map
 	result, err := db.Replayable(ctx, s.db, "bookings.HandleWebhook", func(ctx context.Context, tx pgx.Tx) (payments.EventResult, error) {
 		return s.webhookTx(ctx, tx, provider, event)
 	})
+	s.webhooks.taken(provider, event, result, err)
 	if err != nil {
 		return err
 	}
@@ -114,7 +120,7 @@ func (s *Service) webhookTx(ctx context.Context, tx pgx.Tx, provider string, eve
 	if err != nil || !fresh {
 		return payments.EventAlreadyKnown, err
 	}
-	result, err := s.judgeEventTx(ctx, tx, provider, event)
+	result, err := s.judgeEventTx(ctx, tx, provider, event, DriverWebhook)
 	if err != nil {
 		return "", err
 	}
@@ -127,7 +133,7 @@ func (s *Service) webhookTx(ctx context.Context, tx pgx.Tx, provider string, eve
 
 // judgeEventTx applies a recorded event and says what became of it. What does not fit is a result, and
 // no error.
-func (s *Service) judgeEventTx(ctx context.Context, tx pgx.Tx, provider string, event payments.Event) (payments.EventResult, error) {
+func (s *Service) judgeEventTx(ctx context.Context, tx pgx.Tx, provider string, event payments.Event, by Driver) (payments.EventResult, error) {
 	_, attempt, ours := eventPlace(event)
 	switch {
 	case event.Type == payments.EventTypeOther:
@@ -135,7 +141,7 @@ func (s *Service) judgeEventTx(ctx context.Context, tx pgx.Tx, provider string, 
 	case !ours:
 		return payments.EventUnmatched, nil
 	}
-	result, err := s.applyEventTx(ctx, tx, provider, event, attempt)
+	result, err := s.applyEventTx(ctx, tx, provider, event, attempt, by)
 	switch {
 	case fault.KindOf(err) == fault.KindNotFound:
 		return payments.EventUnmatched, nil
@@ -155,8 +161,11 @@ func (s *Service) retryEvent(ctx context.Context, key payments.EventKey, places 
 		if err := s.refer(ctx, tx, &event.Event, places); err != nil {
 			return "", err
 		}
-		result, err := s.judgeEventTx(ctx, tx, event.Provider, event.Event)
+		result, err := s.judgeEventTx(ctx, tx, event.Provider, event.Event, DriverReconciler)
 		if err != nil {
+			return "", err
+		}
+		if err := s.matchedTx(ctx, tx, event.Event, result); err != nil {
 			return "", err
 		}
 		if at, _, ours := eventPlace(event.Event); ours && event.Place.Attempt != at.Attempt {
@@ -174,9 +183,26 @@ func (s *Service) retryEvent(ctx context.Context, key payments.EventKey, places 
 	return err
 }
 
+// matchedTx counts that an event which had matched nothing has found its payment.
+func (s *Service) matchedTx(ctx context.Context, tx pgx.Tx, event payments.Event, result payments.EventResult) error {
+	_, at, ours := eventPlace(event)
+	if !ours || result != payments.EventApplied && result != payments.EventAlreadyKnown {
+		return nil
+	}
+	attempt, err := payments.Get(ctx, tx, at.Tenant, at.ID)
+	if err != nil {
+		return err
+	}
+	now, err := inventory.Now(ctx, tx)
+	if err != nil {
+		return err
+	}
+	return repairTx(ctx, tx, RepairEventMatched, DriverReconciler, attempt, nil, now)
+}
+
 // applyEventTx says what an event changes. Its evidence is compared with the stored attempt: one
 // provider's word about another's payment is worth nothing.
-func (s *Service) applyEventTx(ctx context.Context, tx pgx.Tx, provider string, event payments.Event, at payments.Located[payments.AttemptID]) (payments.EventResult, error) {
+func (s *Service) applyEventTx(ctx context.Context, tx pgx.Tx, provider string, event payments.Event, at payments.Located[payments.AttemptID], by Driver) (payments.EventResult, error) {
 	attempt, err := payments.Get(ctx, tx, at.Tenant, at.ID)
 	if err != nil {
 		return "", err
@@ -189,7 +215,7 @@ func (s *Service) applyEventTx(ctx context.Context, tx pgx.Tx, provider string, 
 		if event.Key != at.ID.String() {
 			return payments.EventUnmatched, nil
 		}
-		return s.applyChargeEventTx(ctx, tx, event, at)
+		return s.applyChargeEventTx(ctx, tx, event, at, by)
 	case payments.EventTypeDisputeOpened, payments.EventTypeDisputeWon, payments.EventTypeDisputeLost:
 		return s.disputeTx(ctx, tx, event, at)
 	case payments.EventTypeRefundSucceeded, payments.EventTypeRefundFailed:
@@ -208,13 +234,13 @@ func (s *Service) applyEventTx(ctx context.Context, tx pgx.Tx, provider string, 
 		if event.Type == payments.EventTypeRefundFailed {
 			outcome.State, outcome.FailureCode = payments.RefundStateFailed, event.DeclineCode
 		}
-		return s.settleRefundTx(ctx, tx, payments.Located[payments.RefundID]{Tenant: at.Tenant, ID: refundID}, outcome)
+		return s.settleRefundTx(ctx, tx, payments.Located[payments.RefundID]{Tenant: at.Tenant, ID: refundID}, outcome, by)
 	case payments.EventTypeOther:
 	}
 	return "", fmt.Errorf("provider event of unknown type %q", event.Type)
 }
 
-func (s *Service) applyChargeEventTx(ctx context.Context, tx pgx.Tx, event payments.Event, at payments.Located[payments.AttemptID]) (payments.EventResult, error) {
+func (s *Service) applyChargeEventTx(ctx context.Context, tx pgx.Tx, event payments.Event, at payments.Located[payments.AttemptID], by Driver) (payments.EventResult, error) {
 	outcome := payments.Outcome{
 		State: payments.OutcomeStateApproved, ChargeID: event.ChargeID, Captured: event.Amount, Account: event.Account,
 		InstrumentFingerprint: event.InstrumentFingerprint,
@@ -225,7 +251,7 @@ func (s *Service) applyChargeEventTx(ctx context.Context, tx pgx.Tx, event payme
 	if event.Type == payments.EventTypeChargeAuthorized {
 		outcome.State, outcome.Captured = payments.OutcomeStateAuthorized, money.Amount{}
 	}
-	result, err := s.applyTx(ctx, tx, at, outcome)
+	result, err := s.applyTx(ctx, tx, at, outcome, by)
 	if err != nil || event.Type != payments.EventTypeChargeAuthorized || result != payments.EventApplied {
 		return result, err
 	}

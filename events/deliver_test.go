@@ -324,7 +324,7 @@ func TestWhatEndedLongAgoIsForgotten(t *testing.T) {
 	for range 2 {
 		// Deliveries first: an event goes only when it has none.
 		_, err := db.InTx(t.Context(), o.DB, "test.Retention", func(ctx context.Context, tx pgx.Tx) (int64, error) {
-			before := o.Now().Add(-30 * 24 * time.Hour)
+			before := o.Now().Add(-30 * 24 * time.Hour) //nolint:contextcheck // the fixture asks with the context of the test
 			if _, err := events.DeleteEventsTx(ctx, tx, o.ID.UUID, inventorytest.Region, before, 100); err != nil {
 				return 0, err
 			}

@@ -29,6 +29,8 @@ func fieldCost(object, field string) int {
 		return 1000
 	case "Show.chart", "Query.chart", "Property.calendar":
 		return 100
+	case "Query.unresolvedPayments", "Query.paymentTimeline":
+		return 50
 	case "Hold.payments", "Hold.booking", "Booking.payments", "Booking.cancellations":
 		return 20
 	}

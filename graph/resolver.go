@@ -101,6 +101,12 @@ type Bookings interface {
 	RefundsOfAttempts(ctx context.Context, actor tenants.Actor, attempts []payments.AttemptID) (map[payments.AttemptID][]payments.Refund, error)
 	DisputesOfAttempts(ctx context.Context, actor tenants.Actor, attempts []payments.AttemptID) (map[payments.AttemptID][]payments.Dispute, error)
 	Audit(ctx context.Context, tenant *tenants.TenantID) (bookings.AuditReport, error)
+
+	Unresolved(ctx context.Context, actor tenants.Actor, region ids.Region, after *bookings.UnresolvedCursor, limit int) ([]bookings.Unresolved, bool, error)
+	ResolveReview(ctx context.Context, actor tenants.Actor, item bookings.ReviewItem, note string) (bookings.Review, error)
+	RepairCounts(ctx context.Context, actor tenants.Actor, region ids.Region, day time.Time) ([]bookings.RepairCount, error)
+	Repairs(ctx context.Context, actor tenants.Actor, region ids.Region, day time.Time, after *bookings.RepairCursor, limit int) ([]bookings.Repair, bool, error)
+	PaymentTimeline(ctx context.Context, actor tenants.Actor, of bookings.TimelineOf) (bookings.Timeline, error)
 }
 
 // Events is what the API asks of package events; an events.Service is one.

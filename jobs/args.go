@@ -92,6 +92,12 @@ type ReconcileArgs struct{}
 // Kind names the job in River's table.
 func (ReconcileArgs) Kind() string { return "reconcile_payments" }
 
+// CompareChargesArgs compares the providers' own lists of charges with ours.
+type CompareChargesArgs struct{}
+
+// Kind names the job in River's table.
+func (CompareChargesArgs) Kind() string { return "compare_charges" }
+
 // AuditArgs checks the invariants of the whole installation.
 type AuditArgs struct{}
 

@@ -27,7 +27,7 @@ import (
 // Config tunes the workers of one process.
 type Config struct {
 	// PaymentWorkers, SweepWorkers, EventWorkers and DeliveryWorkers are how many jobs of each queue run
-	// at once. Defaults 16, 4, 8 and 32.
+	// at once. Defaults 16, 5, 8 and 32.
 	PaymentWorkers  int
 	SweepWorkers    int
 	EventWorkers    int
@@ -39,6 +39,9 @@ type Config struct {
 	// ReconcileInterval is how often open payments are looked after. Default 2 seconds; each
 	// attempt has its own growing wait.
 	ReconcileInterval time.Duration
+	// CompareInterval is how often it is looked whether an account's list of charges is due to be
+	// compared; each account has its own rhythm. Default 1 minute.
+	CompareInterval time.Duration
 	// DeliverInterval is how often deliveries that are due, and events without deliveries, are looked
 	// for. Default 5 seconds; each delivery has its own growing wait.
 	DeliverInterval time.Duration
@@ -66,7 +69,7 @@ type Config struct {
 // Limits of the periodic work: what one run looks at.
 const (
 	sweepLimit     = 2000
-	reconcileLimit = 500
+	reconcileLimit = 10_000
 	fanOutLimit    = 200
 	lanesLimit     = 500
 	archiveLimit   = 20_000
@@ -82,7 +85,7 @@ func (c Config) withDefaults() Config {
 		}
 	}
 	defaultTo(&c.PaymentWorkers, 16)
-	defaultTo(&c.SweepWorkers, 4)
+	defaultTo(&c.SweepWorkers, 5)
 	defaultTo(&c.EventWorkers, 8)
 	defaultTo(&c.DeliveryWorkers, 32)
 	if c.SweepInterval == 0 {
@@ -90,6 +93,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.ReconcileInterval == 0 {
 		c.ReconcileInterval = 2 * time.Second
+	}
+	if c.CompareInterval == 0 {
+		c.CompareInterval = time.Minute
 	}
 	if c.DeliverInterval == 0 {
 		c.DeliverInterval = 5 * time.Second
@@ -121,7 +127,7 @@ func (c Config) Validate() error {
 			return fmt.Errorf("jobs: %s: expected 1 to %d", name, maxWorkers)
 		}
 	}
-	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.DeliverInterval < 0 || c.ArchiveInterval < 0 || c.AuditInterval < 0 || c.RetentionInterval < 0 || c.DrainTimeout < 0 {
+	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.CompareInterval < 0 || c.DeliverInterval < 0 || c.ArchiveInterval < 0 || c.AuditInterval < 0 || c.RetentionInterval < 0 || c.DrainTimeout < 0 {
 		return errors.New("jobs: the intervals must not be negative")
 	}
 	for i, name := range c.Queues {
@@ -264,6 +270,7 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 	river.AddWorker(workers, &deliverDueWorker{outbox: outbox})
 	river.AddWorker(workers, &expireWorker{stock: stock})
 	river.AddWorker(workers, &reconcileWorker{sales: sales})
+	river.AddWorker(workers, &compareWorker{sales: sales})
 	river.AddWorker(workers, &auditWorker{sales: sales, metrics: measures, logger: config.Logger})
 	river.AddWorker(workers, &retentionWorker{sales: sales, tables: config.Retention.Tables(), metrics: measures})
 	archived, err := newArchiveMetrics(config.Metrics)

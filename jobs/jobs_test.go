@@ -146,6 +146,21 @@ func TestTheReconcilerFindsOpenPayments(t *testing.T) {
 	o.Audit()
 }
 
+// A payment that was given up as never received, and was captured all the same, is found on the
+// provider's own list although no event ever tells of it.
+func TestTheProvidersListIsCompared(t *testing.T) {
+	t.Parallel()
+	o := open(t)
+	guest := o.Guest()
+	hold := guest.Hold(o.hall.Seats(1))
+	o.Pay(guest, hold, "tok_unknown_then_approve_after_600s")
+	o.Provider.Settle(o.Account, o.Attempt(hold).ID.String())
+	o.Exec("UPDATE payment_attempts SET state = 'DECLINED', settled_at = now(), next_check_at = NULL WHERE tenant_id = $1")
+	o.work(t)
+	o.Eventually("the sale is finished", func() bool { return o.Sale(hold) == "CONFIRMED SUCCEEDED/APPLIED BOOKED" })
+	o.Audit()
+}
+
 func TestTwoJobsOfOnePaymentChargeOnce(t *testing.T) {
 	t.Parallel()
 	o := open(t, func(s *bookingstest.Setup) { s.Sales.AfterStep = bookingstest.Crash("checkout") })
@@ -248,7 +263,7 @@ func TestTheConfigurationIsChecked(t *testing.T) {
 	if err := (jobs.Config{}).Validate(); err != nil {
 		t.Error(err)
 	}
-	for _, config := range []jobs.Config{{PaymentWorkers: -1}, {SweepWorkers: 1001}, {EventWorkers: -1}, {SweepInterval: -1}, {ReconcileInterval: -1}, {DeliveryWorkers: 1001}, {DeliverInterval: -1}, {ArchiveInterval: -1}, {ArchiveAfter: -time.Hour}} {
+	for _, config := range []jobs.Config{{PaymentWorkers: -1}, {SweepWorkers: 1001}, {EventWorkers: -1}, {SweepInterval: -1}, {ReconcileInterval: -1}, {CompareInterval: -1}, {DeliveryWorkers: 1001}, {DeliverInterval: -1}, {ArchiveInterval: -1}, {ArchiveAfter: -time.Hour}} {
 		if config.Validate() == nil {
 			t.Errorf("%+v is accepted", config)
 		}

@@ -13,6 +13,7 @@ func periodicJobs(config Config) []*river.PeriodicJob {
 	all := []*river.PeriodicJob{
 		periodic("expire_holds", config.SweepInterval, ExpireArgs{}),
 		periodic("reconcile_payments", config.ReconcileInterval, ReconcileArgs{}),
+		periodic("compare_charges", config.CompareInterval, CompareChargesArgs{}),
 		periodic("deliver_due", config.DeliverInterval, DeliverDueArgs{}),
 	}
 	if config.ArchiveAfter > 0 {

@@ -266,6 +266,19 @@ func OfHold(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, region 
 	return attempts, nil
 }
 
+// GetMany reads attempts of one tenant and region. One that is not there is left out.
+func GetMany(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, region ids.Region, wanted []uuid.UUID) (map[uuid.UUID]Attempt, error) {
+	rows, err := dbsqlc.New(q).AttemptsByID(ctx, dbsqlc.AttemptsByIDParams{TenantID: tenant.UUID, Region: string(region), AttemptIds: wanted})
+	if err != nil {
+		return nil, fmt.Errorf("read payment attempts: %w", err)
+	}
+	attempts := make(map[uuid.UUID]Attempt, len(rows))
+	for _, row := range rows {
+		attempts[row.ID] = attemptOf(tenant, region, dbsqlc.AttemptGetRow(row))
+	}
+	return attempts, nil
+}
+
 // SubmitTx marks a locked CREATED attempt as being sent.
 func SubmitTx(ctx context.Context, tx pgx.Tx, attempt Attempt, now time.Time) error {
 	n, err := dbsqlc.New(tx).AttemptSubmit(ctx, dbsqlc.AttemptSubmitParams{
@@ -277,20 +290,36 @@ func SubmitTx(ctx context.Context, tx pgx.Tx, attempt Attempt, now time.Time) er
 // CheckLaterTx says of a locked open attempt that its outcome is not known, where its buyer has to go,
 // if anywhere, and when to ask again: when its window ends at the latest. What is reserved stays so.
 func CheckLaterTx(ctx context.Context, tx pgx.Tx, attempt Attempt, redirectURL string, now time.Time) error {
+	to, from := AttemptStateUnknown, []string{string(AttemptStateCreated), string(AttemptStateSubmitted), string(AttemptStateUnknown), string(AttemptStateAuthorized)}
+	if attempt.State == AttemptStateAuthorized {
+		to = AttemptStateAuthorized
+	}
+	n, err := checkLater(ctx, tx, attempt, to, from, redirectURL, now)
+	return oneRow(n, err, "look later at", attempt)
+}
+
+func checkLater(ctx context.Context, tx pgx.Tx, attempt Attempt, to AttemptState, from []string, redirectURL string, now time.Time) (int64, error) {
 	next := now.Add(waitAfter(attempt.Checks))
 	if attempt.PayUntil != nil && now.Before(*attempt.PayUntil) && attempt.PayUntil.Before(next) {
 		next = *attempt.PayUntil
 	}
-	to := AttemptStateUnknown
-	if attempt.State == AttemptStateAuthorized {
-		to = AttemptStateAuthorized
-	}
-	n, err := dbsqlc.New(tx).AttemptCheckLater(ctx, dbsqlc.AttemptCheckLaterParams{
+	return dbsqlc.New(tx).AttemptCheckLater(ctx, dbsqlc.AttemptCheckLaterParams{
 		TenantID: attempt.Tenant.UUID, Region: string(attempt.ID.Region), ID: attempt.ID.UUID, ToState: string(to), RedirectUrl: redirectURL,
-		FromStates:  []string{string(AttemptStateCreated), string(AttemptStateSubmitted), string(AttemptStateUnknown), string(AttemptStateAuthorized)},
+		FromStates:  from,
 		NextCheckAt: next,
 	})
-	return oneRow(n, err, "look later at", attempt)
+}
+
+// AskLaterTx is CheckLaterTx for an attempt that is not locked: one that has ended meanwhile is left
+// as it is. Two who look at the same moment count as two looks.
+// What is reserved meanwhile stays so.
+func AskLaterTx(ctx context.Context, tx pgx.Tx, attempt Attempt, redirectURL string, now time.Time) error {
+	from := []string{string(AttemptStateCreated), string(AttemptStateSubmitted), string(AttemptStateUnknown)}
+	_, err := checkLater(ctx, tx, attempt, AttemptStateUnknown, from, redirectURL, now)
+	if err != nil {
+		return fmt.Errorf("look later at payment attempt %s: %w", attempt.ID, err)
+	}
+	return nil
 }
 
 // AuthorizeTx records that a locked open attempt's money is reserved. Whoever does goes on to capture
@@ -332,9 +361,10 @@ func DeclineTx(ctx context.Context, tx pgx.Tx, attempt Attempt, code string, now
 	return oneRow(n, err, "decline", attempt)
 }
 
-// Due lists open attempts whose next look is due, at most limit.
-func Due(ctx context.Context, q dbsqlc.DBTX, places []Place, now time.Time, limit int) ([]Located[AttemptID], error) {
-	params := dbsqlc.AttemptsDueParams{Now: now, MaxAttempts: int32(min(limit, maxDue))} //nolint:gosec // bounded here
+// Due lists open attempts of these providers whose next look is due, at most limit, the longest due
+// first.
+func Due(ctx context.Context, q dbsqlc.DBTX, places []Place, providers []string, now time.Time, limit int) ([]Located[AttemptID], error) {
+	params := dbsqlc.AttemptsDueParams{Now: now, Providers: providers, MaxAttempts: int32(min(limit, maxDue))} //nolint:gosec // bounded here
 	for _, p := range places {
 		params.TenantIds = append(params.TenantIds, p.Tenant.UUID)
 		params.Regions = append(params.Regions, string(p.Region))

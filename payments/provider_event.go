@@ -36,7 +36,7 @@ const (
 )
 
 // UnroutedRegion keeps events that name no attempt of ours, under the zero tenant.
-const UnroutedRegion ids.Region = "xx"
+const UnroutedRegion = ids.RegionOfNobody
 
 // Bounds of the tries of an event that matches no attempt: after one minute, two, four … up to six
 // hours, for a week.

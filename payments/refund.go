@@ -249,9 +249,10 @@ func RefundsOf(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, atte
 	return refunds, nil
 }
 
-// DueRefunds lists open refunds whose next look is due, at most limit.
-func DueRefunds(ctx context.Context, q dbsqlc.DBTX, places []Place, now time.Time, limit int) ([]Located[RefundID], error) {
-	params := dbsqlc.RefundsDueParams{Now: now, MaxRefunds: int32(min(limit, maxDue))} //nolint:gosec // bounded here
+// DueRefunds lists open refunds of payments through these providers whose next look is due, at most
+// limit, the longest due first.
+func DueRefunds(ctx context.Context, q dbsqlc.DBTX, places []Place, providers []string, now time.Time, limit int) ([]Located[RefundID], error) {
+	params := dbsqlc.RefundsDueParams{Now: now, Providers: providers, MaxRefunds: int32(min(limit, maxDue))} //nolint:gosec // bounded here
 	for _, p := range places {
 		params.TenantIds = append(params.TenantIds, p.Tenant.UUID)
 		params.Regions = append(params.Regions, string(p.Region))

@@ -280,7 +280,7 @@ func TestWhatIsDueIsListed(t *testing.T) {
 	place := []payments.Place{{Tenant: l.tenant, Region: region}, {Tenant: ids.NewGlobal[tenants.TenantKind](), Region: region}}
 	due := func(at time.Time, limit int) int {
 		t.Helper()
-		found, err := payments.Due(t.Context(), l.db.Pool(), place, at, limit)
+		found, err := payments.Due(t.Context(), l.db.Pool(), place, []string{"sandbox"}, at, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +306,7 @@ func TestWhatIsDueIsListed(t *testing.T) {
 	if _, err := l.refund(l.captured(), "one", 10); err != nil {
 		t.Fatal(err)
 	}
-	refunds, err := payments.DueRefunds(t.Context(), l.db.Pool(), place, l.now, 10)
+	refunds, err := payments.DueRefunds(t.Context(), l.db.Pool(), place, []string{"sandbox"}, l.now, 10)
 	if err != nil || len(refunds) != 1 {
 		t.Errorf("due refunds %v, %v", refunds, err)
 	}
@@ -337,11 +337,11 @@ func TestTheLongestOverdueComesFirstWhosesoeverItIs(t *testing.T) {
 		refunds = append(refunds, payments.Located[payments.RefundID]{Tenant: l.tenant, ID: refund.ID})
 	}
 	for _, limit := range []int{5, 1} {
-		found, err := payments.Due(t.Context(), ledgers[0].db.Pool(), places, base.Add(time.Hour), limit)
+		found, err := payments.Due(t.Context(), ledgers[0].db.Pool(), places, []string{"sandbox"}, base.Add(time.Hour), limit)
 		if err != nil || !slices.Equal(found, attempts[:limit]) {
 			t.Errorf("due attempts %v, %v\nwant %v", found, err, attempts[:limit])
 		}
-		back, err := payments.DueRefunds(t.Context(), ledgers[0].db.Pool(), places, base.Add(time.Hour), limit)
+		back, err := payments.DueRefunds(t.Context(), ledgers[0].db.Pool(), places, []string{"sandbox"}, base.Add(time.Hour), limit)
 		if err != nil || !slices.Equal(back, refunds[:limit]) {
 			t.Errorf("due refunds %v, %v\nwant %v", back, err, refunds[:limit])
 		}

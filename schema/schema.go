@@ -88,16 +88,12 @@ func require(ctx context.Context, d *db.DB, newerIsFine bool) error {
 	if err != nil {
 		return err
 	}
-	var version int64
-	var dirty bool
-	err = d.Pool().QueryRow(ctx, "SELECT version, dirty FROM schema_migrations LIMIT 1").Scan(&version, &dirty)
-	var pgErr *pgconn.PgError
-	const undefinedTable = "42P01"
+	version, dirty, known, err := readVersion(ctx, d)
 	switch {
-	case db.IsNoRows(err), errors.As(err, &pgErr) && pgErr.Code == undefinedTable:
-		return fault.Conflict("the database has no Holdfast schema yet: run `holdfast migrate up`")
 	case err != nil:
-		return db.Classify(fmt.Errorf("read the schema's version: %w", err))
+		return err
+	case !known:
+		return fault.Conflict("the database has no Holdfast schema yet: run `holdfast migrate up`")
 	case version > int64(latest) && newerIsFine:
 		return nil
 	case version > int64(latest):
@@ -110,6 +106,44 @@ func require(ctx context.Context, d *db.DB, newerIsFine bool) error {
 		return fault.Conflict("the schema is version %d and this binary needs %d: run `holdfast migrate up`", version, latest)
 	}
 	return nil
+}
+
+// readVersion is the database's own word; known is false for one without a schema.
+func readVersion(ctx context.Context, d *db.DB) (version int64, dirty, known bool, err error) {
+	err = d.Pool().QueryRow(ctx, "SELECT version, dirty FROM schema_migrations LIMIT 1").Scan(&version, &dirty)
+	var pgErr *pgconn.PgError
+	const undefinedTable = "42P01"
+	switch {
+	case db.IsNoRows(err), errors.As(err, &pgErr) && pgErr.Code == undefinedTable:
+		return 0, false, false, nil
+	case err != nil:
+		return 0, false, false, db.Classify(fmt.Errorf("read the schema's version: %w", err))
+	}
+	return version, dirty, true, nil
+}
+
+// Version is the version of a database's schema, 0 for one that has none. Half a migration counts as
+// done.
+func Version(ctx context.Context, d *db.DB) (int, error) {
+	version, _, _, err := readVersion(ctx, d)
+	return int(max(version, 0)), err
+}
+
+// Names are what the migrations from one version to another are called, both included.
+func Names(from, to int) ([]string, error) {
+	entries, err := fs.ReadDir(files, "migrations")
+	if err != nil {
+		return nil, fmt.Errorf("read the embedded migrations: %w", err)
+	}
+	var names []string
+	for _, entry := range entries {
+		number, rest, _ := strings.Cut(entry.Name(), "_")
+		name, up := strings.CutSuffix(rest, ".up.sql")
+		if version, err := strconv.Atoi(number); err == nil && up && version >= from && version <= to {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }
 
 func newerSchema(version int64, latest int) error {

@@ -21,10 +21,9 @@ const (
 // stripeAccountForm is what Stripe's accounts look like.
 var stripeAccountForm = regexp.MustCompile(`^acct_[A-Za-z0-9]{1,64}$`)
 
-// checkProvider accepts a provider that there is, with an account of the form that it has. Otherwise
+// checkProvider accepts a provider that can be asked for money, with an account of the form that it has. Otherwise
 // the mistake would show when the first buyer pays.
-func checkProvider(provider, account string) error {
-	providers := []string{providerOffline, providerSandbox, providerStripe}
+func checkProvider(providers []string, provider, account string) error {
 	if !slices.Contains(providers, provider) {
 		return fault.Invalid("paymentProvider", "expected one of the providers %q, got %.40q", providers, provider)
 	}

@@ -51,6 +51,9 @@ type Config struct {
 	// Regions are those that tenants, properties and venues may name. Default: any that is well
 	// formed, for an installation of one database without placement.
 	Regions []ids.Region
+	// Providers are the payment providers that a new tenant may name: those that are configured. Default:
+	// any that there is.
+	Providers []string
 	// SessionLifetime is how long a guest session is good, 1 minute to 30 days. Default 24 hours.
 	SessionLifetime time.Duration
 	// KeyCacheAge is how long a key that was found good is not looked up again, up to 10 seconds.

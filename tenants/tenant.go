@@ -3,6 +3,7 @@ package tenants
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,7 +37,7 @@ type NewTenant struct {
 	// Slug is 2 to 40 lower-case letters, digits or hyphens.
 	Slug       string
 	HomeRegion ids.Region
-	// PaymentProvider is "offline", "sandbox" or "stripe". Default "sandbox".
+	// PaymentProvider is "offline", "sandbox" or "stripe". Default "sandbox", where it is configured.
 	PaymentProvider string
 	// PaymentAccount is 1 to 200 characters, with Stripe an account of Stripe's. Default, except with
 	// Stripe: the tenant's public id.
@@ -95,7 +96,11 @@ func (s *Service) checkTenant(input NewTenant) (NewTenant, error) {
 	if err := s.region("homeRegion", input.HomeRegion); err != nil {
 		return NewTenant{}, err
 	}
-	if input.PaymentProvider == "" {
+	providers := s.config.Providers
+	if len(providers) == 0 {
+		providers = []string{providerOffline, providerSandbox, providerStripe}
+	}
+	if input.PaymentProvider == "" && slices.Contains(providers, defaultPaymentProvider) {
 		input.PaymentProvider = defaultPaymentProvider
 	}
 	if input.PaymentAccount != "" {
@@ -103,7 +108,7 @@ func (s *Service) checkTenant(input NewTenant) (NewTenant, error) {
 			return NewTenant{}, err
 		}
 	}
-	return input, checkProvider(input.PaymentProvider, input.PaymentAccount)
+	return input, checkProvider(providers, input.PaymentProvider, input.PaymentAccount)
 }
 
 func createTenantTx(ctx context.Context, tx pgx.Tx, command command, id TenantID, issue issuedKey, input NewTenant) (TenantCreated, error) {

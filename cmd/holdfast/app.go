@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
@@ -144,6 +146,9 @@ type appSettings struct {
 	receivers webhooks.Config
 	// regions are those that tenants may use; none are all.
 	regions []ids.Region
+	// onlyConfigured refuses new tenants whose payment provider cannot be reached: of a server, to which
+	// their buyers will come.
+	onlyConfigured bool
 	// tuneSales changes the saga's configuration; nil leaves it.
 	tuneSales func(*bookings.Config)
 }
@@ -176,8 +181,17 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 		return nil, err
 	}
 	tenantsConfig := tenants.Config{Logger: logger, Regions: settings.regions}
+	if settings.onlyConfigured {
+		tenantsConfig.Providers = slices.Sorted(maps.Keys(all))
+	}
 	if err := tenantsConfig.Validate(); err != nil {
 		return nil, fmt.Errorf("tenants: %w", err)
+	}
+	sales := bookings.NewService(s.db, enforcer, all, enqueuer, bookingsConfig)
+	if s.registry != nil {
+		if err := s.registry.Register(bookings.NewCollector(sales)); err != nil {
+			return nil, fmt.Errorf("register the metrics of payments: %w", err)
+		}
 	}
 	sender, err := webhooks.New(settings.receivers)
 	if err != nil {
@@ -195,7 +209,7 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 		store: s, logger: logger, policy: enforcer, events: outbox, webhooks: sender,
 		tenants:   tenants.NewService(s.db, enforcer, tenantsConfig),
 		inventory: inventory.NewService(s.db, enforcer),
-		bookings:  bookings.NewService(s.db, enforcer, all, enqueuer, bookingsConfig),
+		bookings:  sales,
 	}, nil
 }
 
@@ -210,7 +224,12 @@ func (a *app) close() {
 
 // withApp opens the configured store with its services for one command. A data directory must have
 // a database already; none at all is a throw-away one.
-func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app) error, change ...func(*db.Config)) (err error) {
+func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app) error, change ...func(*db.Config)) error {
+	return c.withProviders(ctx, nil, act, change...)
+}
+
+// withProviders is withApp for a command that asks payment providers.
+func (c *cli) withProviders(ctx context.Context, gateways map[string]payments.Gateway, act func(ctx context.Context, a *app) error, change ...func(*db.Config)) (err error) {
 	if c.DatabaseURL == "" && c.DataDir != "" {
 		if err := requireData(c.DataDir); err != nil {
 			return err
@@ -228,7 +247,7 @@ func (c *cli) withApp(ctx context.Context, act func(ctx context.Context, a *app)
 			return err
 		}
 	}
-	a, err := newApp(ctx, s, nil, logger, appSettings{})
+	a, err := newApp(ctx, s, gateways, logger, appSettings{})
 	if err != nil {
 		return err
 	}

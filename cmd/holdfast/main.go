@@ -27,18 +27,19 @@ type cli struct {
 	DataDir     string `name:"data-dir" env:"HOLDFAST_DATA_DIR" default:".holdfast" help:"Where the engine that Holdfast starts keeps its data, and dev its keys; not used with serve, work, regions, demo, bench and chaos."`
 	LogLevel    string `name:"log-level" env:"HOLDFAST_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"The least severe log entry to write: debug, info, warn or error."`
 
-	Dev     devCommand     `cmd:"" help:"Start everything for development: engine, sample data, API with explorer, workers, sandbox payment provider."`
-	Serve   serveCommand   `cmd:"" help:"Serve the API."`
-	Work    workCommand    `cmd:"" help:"Run the background workers."`
-	Migrate migrateCommand `cmd:"" help:"Bring the database schema up to date, or up or down to a version."`
-	Regions regionsCommand `cmd:"" help:"Place the rows of each region on a multi-region CockroachDB."`
-	Key     keyCommand     `cmd:"" help:"Make API keys."`
-	Import  importCommand  `cmd:"" help:"Import seating plans, hotel nights and booking histories."`
-	Audit   auditCommand   `cmd:"" help:"Check the invariants of stock and money in the live database."`
-	Demo    demoCommand    `cmd:"" help:"Play the scenarios on a throw-away database and show what happened."`
-	Bench   benchCommand   `cmd:"" help:"Measure holds per second, latency and memory."`
-	Chaos   chaosCommand   `cmd:"" help:"Sell while servers and workers are killed and the payment provider fails, on a throw-away database, and check that nothing went astray."`
-	Version versionCommand `cmd:"" help:"Print the version."`
+	Dev       devCommand       `cmd:"" help:"Start everything for development: engine, sample data, API with explorer, workers, sandbox payment provider."`
+	Serve     serveCommand     `cmd:"" help:"Serve the API."`
+	Work      workCommand      `cmd:"" help:"Run the background workers."`
+	Migrate   migrateCommand   `cmd:"" help:"Bring the database schema up to date, or up or down to a version."`
+	Regions   regionsCommand   `cmd:"" help:"Place the rows of each region on a multi-region CockroachDB."`
+	Key       keyCommand       `cmd:"" help:"Make API keys."`
+	Import    importCommand    `cmd:"" help:"Import seating plans, hotel nights and booking histories."`
+	Audit     auditCommand     `cmd:"" help:"Check the invariants of stock and money in the live database."`
+	Reconcile reconcileCommand `cmd:"" help:"Compare payments with what their providers say, and repair what can be decided."`
+	Demo      demoCommand      `cmd:"" help:"Play the scenarios on a throw-away database and show what happened."`
+	Bench     benchCommand     `cmd:"" help:"Measure holds per second, latency and memory."`
+	Chaos     chaosCommand     `cmd:"" help:"Sell while servers and workers are killed and the payment provider fails, on a throw-away database, and check that nothing went astray."`
+	Version   versionCommand   `cmd:"" help:"Print the version."`
 
 	// tuneSales changes the saga of serve and work. Failure tests kill the process there; no flag or
 	// variable reaches it.

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/holdfast/holdfast/bookings"
@@ -22,8 +23,8 @@ import (
 const migrateUp = "up"
 
 type migrateCommand struct {
-	To  string `arg:"" optional:"" default:"up" help:"\"up\", the default, for the latest version, or a version number. A lower one than the database has drops the tables of the later ones; 0 drops all but those of the job queue, and needs --yes."`
-	Yes bool   `help:"Do drop every table, without asking back."`
+	To  string `arg:"" optional:"" default:"up" help:"\"up\", the default, for the latest version, or a version number. A lower one than the database has drops what the later ones added, and needs --yes; 0 drops everything but the job queue."`
+	Yes bool   `help:"Do drop what the later versions added, without asking back."`
 }
 
 // Run migrates the configured database, or that of --data-dir.
@@ -56,8 +57,10 @@ func (c *migrateCommand) Run(ctx context.Context, root *cli) (err error) {
 		fmt.Printf("The schema is version %d on %s.\n", latest, s.db.Version())
 		return nil
 	}
-	if version == 0 && !c.Yes {
-		return s.refuseToEmpty(ctx)
+	if !c.Yes {
+		if err := s.refuseToDrop(ctx, version); err != nil {
+			return err
+		}
 	}
 	if err := schema.MigrateTo(ctx, s.db, logger, version); err != nil {
 		return err
@@ -69,8 +72,21 @@ func (c *migrateCommand) Run(ctx context.Context, root *cli) (err error) {
 	return jobs.Migrate(ctx, s.db)
 }
 
-// refuseToEmpty is an error that says what an emptied database loses.
-func (s *store) refuseToEmpty(ctx context.Context) error {
+// refuseToDrop is an error that says what a database loses on its way down to a version; nil when it
+// loses nothing.
+func (s *store) refuseToDrop(ctx context.Context, version int) error {
+	current, err := schema.Version(ctx, s.db)
+	if err != nil || version >= current {
+		return err
+	}
+	if version > 0 {
+		names, err := schema.Names(version+1, current)
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("migrate %d would drop what the migrations %d to %d added (%s), with everything in it; nothing was changed: say --yes to do it",
+			version, version+1, current, strings.Join(names, ", "))
+	}
 	var tables int64
 	var name string
 	const ours = `SELECT current_database(), count(*) FROM information_schema.tables

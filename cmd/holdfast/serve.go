@@ -183,7 +183,7 @@ func (c *cli) withProcess(ctx context.Context, providers providerFlags, receiver
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	a, err := newApp(ctx, s, gateways, logger, appSettings{receivers: receivers.config(), regions: named, tuneSales: c.tuneSales})
+	a, err := newApp(ctx, s, gateways, logger, appSettings{receivers: receivers.config(), regions: named, onlyConfigured: true, tuneSales: c.tuneSales})
 	if err != nil {
 		return err
 	}

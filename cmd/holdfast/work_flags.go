@@ -17,7 +17,7 @@ import (
 type workFlags struct {
 	Queues             []string      `env:"HOLDFAST_QUEUES" placeholder:"QUEUE,…" help:"The queues to work, some of payments, sweeps, events, deliveries, audits and maintenance; all by default. Each queue needs a process that works it."`
 	PaymentWorkers     int           `env:"HOLDFAST_PAYMENT_WORKERS" default:"16" help:"How many jobs of the queue payments run at once in this process."`
-	SweepWorkers       int           `env:"HOLDFAST_SWEEP_WORKERS" default:"4" help:"The same of the queue sweeps."`
+	SweepWorkers       int           `env:"HOLDFAST_SWEEP_WORKERS" default:"5" help:"The same of the queue sweeps."`
 	EventWorkers       int           `env:"HOLDFAST_EVENT_WORKERS" default:"8" help:"The same of the queue events."`
 	DeliveryWorkers    int           `env:"HOLDFAST_DELIVERY_WORKERS" default:"32" help:"The same of the queue deliveries."`
 	ArchiveAfter       time.Duration `env:"HOLDFAST_ARCHIVE_AFTER" default:"168h" help:"How long after its end the stock of a show leaves the tables that are sold from; 0 is never."`

@@ -89,6 +89,7 @@ type MutationResolver interface {
 	CreateRoomType(ctx context.Context, input CreateRoomTypeInput) (*RoomType, error)
 	SetNights(ctx context.Context, input SetNightsInput) (*NightsSet, error)
 	SetHouseLimit(ctx context.Context, input SetHouseLimitInput) (*NightsSet, error)
+	ResolveReview(ctx context.Context, input ResolveReviewInput) (*Review, error)
 	CreatePresaleCodes(ctx context.Context, input CreatePresaleCodesInput) ([]PresaleCode, error)
 	ChangePresaleCode(ctx context.Context, input ChangePresaleCodeInput) (*PresaleCode, error)
 	ImportChart(ctx context.Context, input ImportChartInput) (ImportChartResult, error)
@@ -129,6 +130,9 @@ type QueryResolver interface {
 	WebhookEndpoint(ctx context.Context, id string) (*WebhookEndpoint, error)
 	WebhookDeliveries(ctx context.Context, endpoint string, region string, state *WebhookDeliveryState, first int64, after *string) (*WebhookDeliveryConnection, error)
 	Hold(ctx context.Context, id string) (*Hold, error)
+	UnresolvedPayments(ctx context.Context, region string, first int64, after *string) (*UnresolvedPaymentConnection, error)
+	Repairs(ctx context.Context, day civil.Date, region string, first int64, after *string) (*RepairReport, error)
+	PaymentTimeline(ctx context.Context, hold *string, booking *string) (*PaymentTimeline, error)
 	PresaleCodes(ctx context.Context, show string, first int64, after *string) (*PresaleCodeConnection, error)
 	Shows(ctx context.Context, region *string, venue *string, from *time.Time, first int64, after *string) (*ShowConnection, error)
 	Show(ctx context.Context, id string) (*Show, error)
@@ -233,6 +237,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("RemoveCancellationPolicyInput", ec.unmarshalInputRemoveCancellationPolicyInput),
 			graphql.NewInputUnmarshaler("ReplayEventsBetweenInput", ec.unmarshalInputReplayEventsBetweenInput),
 			graphql.NewInputUnmarshaler("ReplayEventsInput", ec.unmarshalInputReplayEventsInput),
+			graphql.NewInputUnmarshaler("ResolveReviewInput", ec.unmarshalInputResolveReviewInput),
 			graphql.NewInputUnmarshaler("RetryRefundInput", ec.unmarshalInputRetryRefundInput),
 			graphql.NewInputUnmarshaler("RevokeKeyInput", ec.unmarshalInputRevokeKeyInput),
 			graphql.NewInputUnmarshaler("SeatsInput", ec.unmarshalInputSeatsInput),
@@ -1385,8 +1390,8 @@ type Cancellation {
   """
   refundTax: Money!
   """
-  What the lines are due and was given back before, outside a cancellation. Their prices are fee +
-  refund + alreadyRefunded.
+  What the lines are due and was given back before, outside a cancellation, or was taken by a dispute
+  that was lost. Their prices are fee + refund + alreadyRefunded.
   """
   alreadyRefunded: Money!
   """
@@ -3027,6 +3032,419 @@ type OversoldNight {
   How many rooms are held or sold.
   """
   taken: Int!
+}
+`, BuiltIn: false},
+	{Name: "../schema/payments.graphqls", Input: `extend type Query {
+  """
+  What about money is open for longer than it should be, or waits for a person: open payments whose
+  window is over, refunds that are not paid, events that fit no payment, charges that differ from ours.
+  From the oldest. For admin keys; an operator's key sees in region "xx" what belongs to no tenant.
+  """
+  unresolvedPayments(
+    "Which region, such as \"eu\"."
+    region: String!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): UnresolvedPaymentConnection!
+  """
+  What was mended in payments on one day: how often each kind, and each repair from the oldest. For
+  admin keys.
+  """
+  repairs(
+    "Which day, in UTC."
+    day: Date!
+    "Which region, such as \"eu\"."
+    region: String!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): RepairReport!
+  """
+  Every step of the money of one sale, in order. For admin keys. Give the hold or the booking.
+  """
+  paymentTimeline(
+    "The hold."
+    hold: ID
+    "The booking."
+    booking: ID
+  ): PaymentTimeline!
+}
+
+extend type Mutation {
+  """
+  Records that a person has dealt with an item of unresolvedPayments, and how. It moves no money.
+  Whoever decides first has decided: a repetition is answered with that decision.
+  """
+  resolveReview(
+    "The item, and what was done about it."
+    input: ResolveReviewInput!
+  ): Review!
+}
+
+"""
+Something about money that is not at its end.
+"""
+type UnresolvedPayment {
+  """
+  Names it for resolveReview; null where it ends by itself.
+  """
+  item: String
+  """
+  Why it is here.
+  """
+  reason: UnresolvedReason!
+  """
+  When the payment was made, the refund requested or failed, the event received, or the difference
+  found.
+  """
+  since: DateTime!
+  """
+  What is at stake; null where the provider told no amount.
+  """
+  amount: Money
+  """
+  The payment provider.
+  """
+  provider: String!
+  """
+  The account with the provider.
+  """
+  account: String!
+  """
+  The hold; null where no payment of ours is meant.
+  """
+  holdId: ID
+  """
+  The payment; null where none of ours is meant.
+  """
+  paymentId: ID
+  """
+  The refund, where it is about one.
+  """
+  refundId: ID
+  """
+  The state, the provider's code of a failure, the event's type, or the provider's id of the charge.
+  """
+  detail: String!
+  """
+  How often the provider was asked without a definite answer.
+  """
+  checks: Int!
+}
+
+"""
+Why something about money is not at its end.
+"""
+enum UnresolvedReason {
+  "The provider has not said what became of a payment, and its hold's window is over. It is asked again by itself."
+  PAYMENT_OPEN
+  "A refund is not paid yet, for long, or of money that bought nothing. It is asked for again by itself."
+  REFUND_OPEN
+  "The provider refused a refund for good."
+  REFUND_FAILED
+  "An event names no payment of ours."
+  EVENT_UNMATCHED
+  "An event's account, amount or currency is not its payment's."
+  EVENT_MISMATCH
+  "The provider took money for which there is no payment of ours."
+  CHARGE_FOREIGN
+  "The charge is another account's, or another provider's, than the payment's."
+  CHARGE_ACCOUNT_DIFFERS
+  "The charge is in another currency than the payment."
+  CHARGE_CURRENCY_DIFFERS
+  "The provider took another amount than was recorded."
+  CHARGE_AMOUNT_DIFFERS
+  "The provider has a second charge for a payment that succeeded."
+  CHARGE_SECOND_CHARGE
+  "A payment that succeeded is one that the provider calls declined, or a file says captured what the provider denies."
+  CHARGE_NOT_CAPTURED
+  "The provider gave back more than was asked for."
+  CHARGE_REFUND_DIFFERS
+}
+
+"""
+A page of what is unresolved.
+"""
+type UnresolvedPaymentConnection {
+  """
+  The items with their cursors.
+  """
+  edges: [UnresolvedPaymentEdge!]!
+  """
+  The items alone.
+  """
+  nodes: [UnresolvedPayment!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+Something unresolved in a page.
+"""
+type UnresolvedPaymentEdge {
+  """
+  Where it stands in the list.
+  """
+  cursor: String!
+  """
+  The item.
+  """
+  node: UnresolvedPayment!
+}
+
+"""
+An item of the review queue, and what was done about it.
+"""
+input ResolveReviewInput {
+  """
+  The item, as unresolvedPayments gives it.
+  """
+  item: String!
+  """
+  What was done about it, 1 to 1000 characters.
+  """
+  note: String!
+}
+
+"""
+A decision about an item of the review queue.
+"""
+type Review {
+  """
+  The item.
+  """
+  item: String!
+  """
+  The key with which it was decided.
+  """
+  resolvedBy: String!
+  """
+  What was done about it.
+  """
+  note: String!
+  """
+  When.
+  """
+  resolvedAt: DateTime!
+}
+
+"""
+What was mended in payments on one day.
+"""
+type RepairReport {
+  """
+  How often each kind; every kind is there.
+  """
+  counts: [RepairCount!]!
+  """
+  Each repair, from the oldest.
+  """
+  list: RepairConnection!
+}
+
+"""
+How often a kind of repair was made.
+"""
+type RepairCount {
+  """
+  The kind.
+  """
+  kind: RepairKind!
+  """
+  How often.
+  """
+  count: Int64!
+}
+
+"""
+What was mended. Each thing is counted once per kind.
+"""
+enum RepairKind {
+  "Paid but not confirmed: the booking was made."
+  CONFIRMED
+  "Left open and never charged: closed, and the units given back."
+  RELEASED
+  "Charged for units that were gone: the provider has paid the money back."
+  ORPHAN_REFUNDED
+  "A refund whose answer was lost, or that nobody had asked for: paid."
+  REFUND_COMPLETED
+  "A refund that the provider had failed: paid by a further action."
+  REFUND_RETRIED
+  "An event that came before its payment: matched."
+  EVENT_MATCHED
+}
+
+"""
+Who made a repair.
+"""
+enum RepairedBy {
+  "The job that was enqueued with the checkout or the refund."
+  JOB
+  "The periodic reconciliation."
+  RECONCILER
+  "A message of the provider."
+  WEBHOOK
+  "A person, with holdfast reconcile."
+  COMMAND
+}
+
+"""
+One thing that was mended.
+"""
+type Repair {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  What was mended.
+  """
+  kind: RepairKind!
+  """
+  Who did.
+  """
+  by: RepairedBy!
+  """
+  When.
+  """
+  at: DateTime!
+  """
+  The hold of the sale.
+  """
+  holdId: ID!
+  """
+  The payment.
+  """
+  paymentId: ID!
+  """
+  The refund, where one was mended.
+  """
+  refundId: ID
+}
+
+"""
+A page of repairs.
+"""
+type RepairConnection {
+  """
+  The repairs with their cursors.
+  """
+  edges: [RepairEdge!]!
+  """
+  The repairs alone.
+  """
+  nodes: [Repair!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A repair in a page.
+"""
+type RepairEdge {
+  """
+  Where the repair stands in the list.
+  """
+  cursor: String!
+  """
+  The repair.
+  """
+  node: Repair!
+}
+
+"""
+Every step of the money of one sale.
+"""
+type PaymentTimeline {
+  """
+  The hold.
+  """
+  holdId: ID!
+  """
+  The booking that it became; null while there is none.
+  """
+  bookingId: ID
+  """
+  The steps, in order.
+  """
+  steps: [PaymentStep!]!
+}
+
+"""
+One step of the money of a sale.
+"""
+type PaymentStep {
+  """
+  When.
+  """
+  at: DateTime!
+  """
+  What happened.
+  """
+  kind: PaymentStepKind!
+  """
+  The payment, where it is about one.
+  """
+  paymentId: ID
+  """
+  The refund, where it is about one.
+  """
+  refundId: ID
+  """
+  The money that was asked for, taken or given back, where it is about some.
+  """
+  amount: Money
+  """
+  It in words, for people: states, the provider's codes, how often it was asked.
+  """
+  detail: String!
+  """
+  Who made a repair, or with which key a decision was made; null otherwise.
+  """
+  by: String
+}
+
+"""
+What a step of a sale's money is.
+"""
+enum PaymentStepKind {
+  "The hold was placed."
+  HOLD_PLACED
+  "The hold was extended."
+  HOLD_EXTENDED
+  "The checkout made the payment, before the provider was asked."
+  PAYMENT_CREATED
+  "The provider was asked."
+  PAYMENT_SUBMITTED
+  "A message of the provider came."
+  PROVIDER_EVENT
+  "The payment's outcome became known."
+  PAYMENT_SETTLED
+  "The hold was confirmed, released or expired."
+  HOLD_ENDED
+  "The booking was made."
+  BOOKED
+  "The booking was changed, such as cancelled."
+  BOOKING_CHANGED
+  "A refund was requested."
+  REFUND_REQUESTED
+  "A refund's outcome became known."
+  REFUND_SETTLED
+  "Something was mended."
+  REPAIR
+  "A person decided about an item of the review queue."
+  REVIEWED
+  "The payment is still open; its time is that of the next look."
+  PAYMENT_OPEN
+  "The refund is still open; its time is that of its request."
+  REFUND_OPEN
 }
 `, BuiltIn: false},
 	{Name: "../schema/presale.graphqls", Input: `extend type Query {
@@ -5657,6 +6075,38 @@ func (ec *executionContext) childFields_Payment(ctx context.Context, field graph
 	return nil, fmt.Errorf("no field named %q was found under type Payment", field.Name)
 }
 
+func (ec *executionContext) childFields_PaymentStep(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_PaymentStep_at(ctx, field)
+	case "kind":
+		return ec.fieldContext_PaymentStep_kind(ctx, field)
+	case "paymentId":
+		return ec.fieldContext_PaymentStep_paymentId(ctx, field)
+	case "refundId":
+		return ec.fieldContext_PaymentStep_refundId(ctx, field)
+	case "amount":
+		return ec.fieldContext_PaymentStep_amount(ctx, field)
+	case "detail":
+		return ec.fieldContext_PaymentStep_detail(ctx, field)
+	case "by":
+		return ec.fieldContext_PaymentStep_by(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PaymentStep", field.Name)
+}
+
+func (ec *executionContext) childFields_PaymentTimeline(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "holdId":
+		return ec.fieldContext_PaymentTimeline_holdId(ctx, field)
+	case "bookingId":
+		return ec.fieldContext_PaymentTimeline_bookingId(ctx, field)
+	case "steps":
+		return ec.fieldContext_PaymentTimeline_steps(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PaymentTimeline", field.Name)
+}
+
 func (ec *executionContext) childFields_Point(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "x":
@@ -5851,6 +6301,82 @@ func (ec *executionContext) childFields_RefusedLine(ctx context.Context, field g
 		return ec.fieldContext_RefusedLine_heldByYou(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RefusedLine", field.Name)
+}
+
+func (ec *executionContext) childFields_Repair(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Repair_id(ctx, field)
+	case "kind":
+		return ec.fieldContext_Repair_kind(ctx, field)
+	case "by":
+		return ec.fieldContext_Repair_by(ctx, field)
+	case "at":
+		return ec.fieldContext_Repair_at(ctx, field)
+	case "holdId":
+		return ec.fieldContext_Repair_holdId(ctx, field)
+	case "paymentId":
+		return ec.fieldContext_Repair_paymentId(ctx, field)
+	case "refundId":
+		return ec.fieldContext_Repair_refundId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Repair", field.Name)
+}
+
+func (ec *executionContext) childFields_RepairConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_RepairConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_RepairConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_RepairConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepairConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_RepairCount(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_RepairCount_kind(ctx, field)
+	case "count":
+		return ec.fieldContext_RepairCount_count(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepairCount", field.Name)
+}
+
+func (ec *executionContext) childFields_RepairEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_RepairEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_RepairEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepairEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_RepairReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "counts":
+		return ec.fieldContext_RepairReport_counts(ctx, field)
+	case "list":
+		return ec.fieldContext_RepairReport_list(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RepairReport", field.Name)
+}
+
+func (ec *executionContext) childFields_Review(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_Review_item(ctx, field)
+	case "resolvedBy":
+		return ec.fieldContext_Review_resolvedBy(ctx, field)
+	case "note":
+		return ec.fieldContext_Review_note(ctx, field)
+	case "resolvedAt":
+		return ec.fieldContext_Review_resolvedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Review", field.Name)
 }
 
 func (ec *executionContext) childFields_RoomType(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6127,6 +6653,56 @@ func (ec *executionContext) childFields_Unit(ctx context.Context, field graphql.
 		return ec.fieldContext_Unit_night(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Unit", field.Name)
+}
+
+func (ec *executionContext) childFields_UnresolvedPayment(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_UnresolvedPayment_item(ctx, field)
+	case "reason":
+		return ec.fieldContext_UnresolvedPayment_reason(ctx, field)
+	case "since":
+		return ec.fieldContext_UnresolvedPayment_since(ctx, field)
+	case "amount":
+		return ec.fieldContext_UnresolvedPayment_amount(ctx, field)
+	case "provider":
+		return ec.fieldContext_UnresolvedPayment_provider(ctx, field)
+	case "account":
+		return ec.fieldContext_UnresolvedPayment_account(ctx, field)
+	case "holdId":
+		return ec.fieldContext_UnresolvedPayment_holdId(ctx, field)
+	case "paymentId":
+		return ec.fieldContext_UnresolvedPayment_paymentId(ctx, field)
+	case "refundId":
+		return ec.fieldContext_UnresolvedPayment_refundId(ctx, field)
+	case "detail":
+		return ec.fieldContext_UnresolvedPayment_detail(ctx, field)
+	case "checks":
+		return ec.fieldContext_UnresolvedPayment_checks(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UnresolvedPayment", field.Name)
+}
+
+func (ec *executionContext) childFields_UnresolvedPaymentConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_UnresolvedPaymentConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_UnresolvedPaymentConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_UnresolvedPaymentConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UnresolvedPaymentConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_UnresolvedPaymentEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_UnresolvedPaymentEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_UnresolvedPaymentEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UnresolvedPaymentEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Venue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6779,6 +7355,20 @@ func (ec *executionContext) field_Mutation_replayEvents_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_resolveReview_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (ResolveReviewInput, error) {
+			return ec.unmarshalNResolveReviewInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐResolveReviewInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_retryRefund_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7319,6 +7909,28 @@ func (ec *executionContext) field_Query_node_args(ctx context.Context, rawArgs m
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_paymentTimeline_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "hold",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["hold"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "booking",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["booking"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_presaleCodes_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7346,6 +7958,44 @@ func (ec *executionContext) field_Query_presaleCodes_args(ctx context.Context, r
 		return nil, err
 	}
 	args["after"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_repairs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "day",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["day"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "region",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["region"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg3
 	return args, nil
 }
 
@@ -7464,6 +8114,36 @@ func (ec *executionContext) field_Query_terms_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["property"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_unresolvedPayments_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "region",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["region"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
 	return args, nil
 }
 
@@ -14477,6 +15157,50 @@ func (ec *executionContext) fieldContext_Mutation_setHouseLimit(ctx context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_resolveReview(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_resolveReview(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ResolveReview(ctx, fc.Args["input"].(ResolveReviewInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Review) graphql.Marshaler {
+			return ec.marshalNReview2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReview(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_resolveReview(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Review(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_resolveReview_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_createPresaleCodes(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -15734,6 +16458,254 @@ func (ec *executionContext) fieldContext_Payment_disputes(_ context.Context, fie
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Dispute(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PaymentStep_at(ctx context.Context, field graphql.CollectedField, obj *PaymentStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PaymentStep_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PaymentStep_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PaymentStep", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _PaymentStep_kind(ctx context.Context, field graphql.CollectedField, obj *PaymentStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PaymentStep_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PaymentStepKind) graphql.Marshaler {
+			return ec.marshalNPaymentStepKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPaymentStepKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PaymentStep_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PaymentStep", field, false, false, "PaymentStepKind")
+}
+
+func (ec *executionContext) _PaymentStep_paymentId(ctx context.Context, field graphql.CollectedField, obj *PaymentStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PaymentStep_paymentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PaymentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PaymentStep_paymentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PaymentStep", field, false, false, "ID")
+}
+
+func (ec *executionContext) _PaymentStep_refundId(ctx context.Context, field graphql.CollectedField, obj *PaymentStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PaymentStep_refundId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RefundID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PaymentStep_refundId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PaymentStep", field, false, false, "ID")
+}
+
+func (ec *executionContext) _PaymentStep_amount(ctx context.Context, field graphql.CollectedField, obj *PaymentStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PaymentStep_amount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Money) graphql.Marshaler {
+			return ec.marshalOMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PaymentStep_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PaymentStep",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PaymentStep_detail(ctx context.Context, field graphql.CollectedField, obj *PaymentStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PaymentStep_detail(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Detail, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PaymentStep_detail(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PaymentStep", field, false, false, "String")
+}
+
+func (ec *executionContext) _PaymentStep_by(ctx context.Context, field graphql.CollectedField, obj *PaymentStep) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PaymentStep_by(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.By, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PaymentStep_by(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PaymentStep", field, false, false, "String")
+}
+
+func (ec *executionContext) _PaymentTimeline_holdId(ctx context.Context, field graphql.CollectedField, obj *PaymentTimeline) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PaymentTimeline_holdId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HoldID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PaymentTimeline_holdId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PaymentTimeline", field, false, false, "ID")
+}
+
+func (ec *executionContext) _PaymentTimeline_bookingId(ctx context.Context, field graphql.CollectedField, obj *PaymentTimeline) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PaymentTimeline_bookingId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BookingID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PaymentTimeline_bookingId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PaymentTimeline", field, false, false, "ID")
+}
+
+func (ec *executionContext) _PaymentTimeline_steps(ctx context.Context, field graphql.CollectedField, obj *PaymentTimeline) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PaymentTimeline_steps(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Steps, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []PaymentStep) graphql.Marshaler {
+			return ec.marshalNPaymentStep2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPaymentStepᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PaymentTimeline_steps(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PaymentTimeline",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PaymentStep(ctx, field)
 		},
 	}
 	return fc, nil
@@ -17417,6 +18389,138 @@ func (ec *executionContext) fieldContext_Query_hold(ctx context.Context, field g
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_unresolvedPayments(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_unresolvedPayments(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().UnresolvedPayments(ctx, fc.Args["region"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *UnresolvedPaymentConnection) graphql.Marshaler {
+			return ec.marshalNUnresolvedPaymentConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnresolvedPaymentConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_unresolvedPayments(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnresolvedPaymentConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_unresolvedPayments_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_repairs(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_repairs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Repairs(ctx, fc.Args["day"].(civil.Date), fc.Args["region"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RepairReport) graphql.Marshaler {
+			return ec.marshalNRepairReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_repairs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepairReport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_repairs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_paymentTimeline(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_paymentTimeline(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().PaymentTimeline(ctx, fc.Args["hold"].(*string), fc.Args["booking"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *PaymentTimeline) graphql.Marshaler {
+			return ec.marshalNPaymentTimeline2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPaymentTimeline(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_paymentTimeline(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PaymentTimeline(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_paymentTimeline_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_presaleCodes(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -18614,6 +19718,520 @@ func (ec *executionContext) _RefusedLine_heldByYou(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_RefusedLine_heldByYou(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RefusedLine", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Repair_id(ctx context.Context, field graphql.CollectedField, obj *Repair) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repair_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Repair_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repair", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Repair_kind(ctx context.Context, field graphql.CollectedField, obj *Repair) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repair_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RepairKind) graphql.Marshaler {
+			return ec.marshalNRepairKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Repair_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repair", field, false, false, "RepairKind")
+}
+
+func (ec *executionContext) _Repair_by(ctx context.Context, field graphql.CollectedField, obj *Repair) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repair_by(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.By, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RepairedBy) graphql.Marshaler {
+			return ec.marshalNRepairedBy2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairedBy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Repair_by(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repair", field, false, false, "RepairedBy")
+}
+
+func (ec *executionContext) _Repair_at(ctx context.Context, field graphql.CollectedField, obj *Repair) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repair_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Repair_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repair", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Repair_holdId(ctx context.Context, field graphql.CollectedField, obj *Repair) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repair_holdId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HoldID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Repair_holdId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repair", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Repair_paymentId(ctx context.Context, field graphql.CollectedField, obj *Repair) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repair_paymentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PaymentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Repair_paymentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repair", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Repair_refundId(ctx context.Context, field graphql.CollectedField, obj *Repair) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Repair_refundId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RefundID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Repair_refundId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Repair", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RepairConnection_edges(ctx context.Context, field graphql.CollectedField, obj *RepairConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepairConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RepairEdge) graphql.Marshaler {
+			return ec.marshalNRepairEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepairConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepairConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepairEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepairConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *RepairConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepairConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []Repair) graphql.Marshaler {
+			return ec.marshalNRepair2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepairConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepairConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Repair(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepairConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *RepairConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepairConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepairConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepairConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepairCount_kind(ctx context.Context, field graphql.CollectedField, obj *RepairCount) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepairCount_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RepairKind) graphql.Marshaler {
+			return ec.marshalNRepairKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepairCount_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepairCount", field, false, false, "RepairKind")
+}
+
+func (ec *executionContext) _RepairCount_count(ctx context.Context, field graphql.CollectedField, obj *RepairCount) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepairCount_count(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Count, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepairCount_count(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepairCount", field, false, false, "Int64")
+}
+
+func (ec *executionContext) _RepairEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *RepairEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepairEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepairEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RepairEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _RepairEdge_node(ctx context.Context, field graphql.CollectedField, obj *RepairEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepairEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Repair) graphql.Marshaler {
+			return ec.marshalNRepair2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepair(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepairEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepairEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Repair(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepairReport_counts(ctx context.Context, field graphql.CollectedField, obj *RepairReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepairReport_counts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Counts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RepairCount) graphql.Marshaler {
+			return ec.marshalNRepairCount2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairCountᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepairReport_counts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepairReport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepairCount(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RepairReport_list(ctx context.Context, field graphql.CollectedField, obj *RepairReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RepairReport_list(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.List, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RepairConnection) graphql.Marshaler {
+			return ec.marshalNRepairConnection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RepairReport_list(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RepairReport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RepairConnection(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Review_item(ctx context.Context, field graphql.CollectedField, obj *Review) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Review_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Review_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Review", field, false, false, "String")
+}
+
+func (ec *executionContext) _Review_resolvedBy(ctx context.Context, field graphql.CollectedField, obj *Review) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Review_resolvedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ResolvedBy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Review_resolvedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Review", field, false, false, "String")
+}
+
+func (ec *executionContext) _Review_note(ctx context.Context, field graphql.CollectedField, obj *Review) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Review_note(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Note, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Review_note(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Review", field, false, false, "String")
+}
+
+func (ec *executionContext) _Review_resolvedAt(ctx context.Context, field graphql.CollectedField, obj *Review) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Review_resolvedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ResolvedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Review_resolvedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Review", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _RoomType_id(ctx context.Context, field graphql.CollectedField, obj *RoomType) (ret graphql.Marshaler) {
@@ -20957,6 +22575,419 @@ func (ec *executionContext) _Unit_night(ctx context.Context, field graphql.Colle
 }
 func (ec *executionContext) fieldContext_Unit_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Unit", field, false, false, "Date")
+}
+
+func (ec *executionContext) _UnresolvedPayment_item(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPayment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPayment_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPayment_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnresolvedPayment", field, false, false, "String")
+}
+
+func (ec *executionContext) _UnresolvedPayment_reason(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPayment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPayment_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v UnresolvedReason) graphql.Marshaler {
+			return ec.marshalNUnresolvedReason2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnresolvedReason(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPayment_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnresolvedPayment", field, false, false, "UnresolvedReason")
+}
+
+func (ec *executionContext) _UnresolvedPayment_since(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPayment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPayment_since(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Since, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPayment_since(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnresolvedPayment", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _UnresolvedPayment_amount(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPayment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPayment_amount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Money) graphql.Marshaler {
+			return ec.marshalOMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPayment_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnresolvedPayment",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UnresolvedPayment_provider(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPayment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPayment_provider(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Provider, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPayment_provider(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnresolvedPayment", field, false, false, "String")
+}
+
+func (ec *executionContext) _UnresolvedPayment_account(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPayment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPayment_account(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Account, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPayment_account(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnresolvedPayment", field, false, false, "String")
+}
+
+func (ec *executionContext) _UnresolvedPayment_holdId(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPayment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPayment_holdId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HoldID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPayment_holdId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnresolvedPayment", field, false, false, "ID")
+}
+
+func (ec *executionContext) _UnresolvedPayment_paymentId(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPayment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPayment_paymentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PaymentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPayment_paymentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnresolvedPayment", field, false, false, "ID")
+}
+
+func (ec *executionContext) _UnresolvedPayment_refundId(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPayment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPayment_refundId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RefundID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPayment_refundId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnresolvedPayment", field, false, false, "ID")
+}
+
+func (ec *executionContext) _UnresolvedPayment_detail(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPayment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPayment_detail(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Detail, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPayment_detail(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnresolvedPayment", field, false, false, "String")
+}
+
+func (ec *executionContext) _UnresolvedPayment_checks(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPayment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPayment_checks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Checks, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPayment_checks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnresolvedPayment", field, false, false, "Int")
+}
+
+func (ec *executionContext) _UnresolvedPaymentConnection_edges(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPaymentConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPaymentConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UnresolvedPaymentEdge) graphql.Marshaler {
+			return ec.marshalNUnresolvedPaymentEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnresolvedPaymentEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPaymentConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnresolvedPaymentConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnresolvedPaymentEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UnresolvedPaymentConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPaymentConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPaymentConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UnresolvedPayment) graphql.Marshaler {
+			return ec.marshalNUnresolvedPayment2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnresolvedPaymentᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPaymentConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnresolvedPaymentConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnresolvedPayment(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UnresolvedPaymentConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPaymentConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPaymentConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPaymentConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnresolvedPaymentConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UnresolvedPaymentEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPaymentEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPaymentEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPaymentEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnresolvedPaymentEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _UnresolvedPaymentEdge_node(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPaymentEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnresolvedPaymentEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v UnresolvedPayment) graphql.Marshaler {
+			return ec.marshalNUnresolvedPayment2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnresolvedPayment(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnresolvedPaymentEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnresolvedPaymentEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnresolvedPayment(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Venue_id(ctx context.Context, field graphql.CollectedField, obj *Venue) (ret graphql.Marshaler) {
@@ -25781,6 +27812,55 @@ func UnmarshalReplayEventsInput(ctx context.Context, raw any) (ReplayEventsInput
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputResolveReviewInput(ctx context.Context, obj any) (ResolveReviewInput, error) {
+	var it ResolveReviewInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"item", "note"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "item":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("item"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Item = data
+		case "note":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("note"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Note = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalResolveReviewInput unmarshals raw into the ResolveReviewInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalResolveReviewInput(ctx context.Context, raw any) (ResolveReviewInput, error) {
+	var out ResolveReviewInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ResolveReviewInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputRetryRefundInput(ctx context.Context, obj any) (RetryRefundInput, error) {
 	var it RetryRefundInput
 	if obj == nil {
@@ -29727,6 +31807,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "resolveReview":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_resolveReview(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "createPresaleCodes":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createPresaleCodes(ctx, field)
@@ -30060,6 +32147,112 @@ func (ec *executionContext) _Payment(ctx context.Context, sel ast.SelectionSet, 
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Payment_disputes(ctx, field, obj)
 				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var paymentStepImplementors = []string{"PaymentStep"}
+
+func (ec *executionContext) _PaymentStep(ctx context.Context, sel ast.SelectionSet, obj *PaymentStep) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, paymentStepImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PaymentStep")
+		case "at":
+			out.Values[i] = ec._PaymentStep_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._PaymentStep_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "paymentId":
+			out.Values[i] = ec._PaymentStep_paymentId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "refundId":
+			out.Values[i] = ec._PaymentStep_refundId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "amount":
+			out.Values[i] = ec._PaymentStep_amount(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "detail":
+			out.Values[i] = ec._PaymentStep_detail(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "by":
+			out.Values[i] = ec._PaymentStep_by(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var paymentTimelineImplementors = []string{"PaymentTimeline"}
+
+func (ec *executionContext) _PaymentTimeline(ctx context.Context, sel ast.SelectionSet, obj *PaymentTimeline) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, paymentTimelineImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PaymentTimeline")
+		case "holdId":
+			out.Values[i] = ec._PaymentTimeline_holdId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "bookingId":
+			out.Values[i] = ec._PaymentTimeline_bookingId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "steps":
+			out.Values[i] = ec._PaymentTimeline_steps(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -30671,6 +32864,24 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_hold(ctx, field)
 				})
+		case "unresolvedPayments":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_unresolvedPayments(ctx, field)
+				})
+		case "repairs":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_repairs(ctx, field)
+				})
+		case "paymentTimeline":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_paymentTimeline(ctx, field)
+				})
 		case "presaleCodes":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, true,
@@ -30959,6 +33170,274 @@ func (ec *executionContext) _RefusedLine(ctx context.Context, sel ast.SelectionS
 			out.Values[i] = ec._RefusedLine_heldByYou(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var repairImplementors = []string{"Repair"}
+
+func (ec *executionContext) _Repair(ctx context.Context, sel ast.SelectionSet, obj *Repair) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repairImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Repair")
+		case "id":
+			out.Values[i] = ec._Repair_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._Repair_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "by":
+			out.Values[i] = ec._Repair_by(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "at":
+			out.Values[i] = ec._Repair_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "holdId":
+			out.Values[i] = ec._Repair_holdId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "paymentId":
+			out.Values[i] = ec._Repair_paymentId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refundId":
+			out.Values[i] = ec._Repair_refundId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var repairConnectionImplementors = []string{"RepairConnection"}
+
+func (ec *executionContext) _RepairConnection(ctx context.Context, sel ast.SelectionSet, obj *RepairConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repairConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepairConnection")
+		case "edges":
+			out.Values[i] = ec._RepairConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._RepairConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._RepairConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var repairCountImplementors = []string{"RepairCount"}
+
+func (ec *executionContext) _RepairCount(ctx context.Context, sel ast.SelectionSet, obj *RepairCount) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repairCountImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepairCount")
+		case "kind":
+			out.Values[i] = ec._RepairCount_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "count":
+			out.Values[i] = ec._RepairCount_count(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var repairEdgeImplementors = []string{"RepairEdge"}
+
+func (ec *executionContext) _RepairEdge(ctx context.Context, sel ast.SelectionSet, obj *RepairEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repairEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepairEdge")
+		case "cursor":
+			out.Values[i] = ec._RepairEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._RepairEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var repairReportImplementors = []string{"RepairReport"}
+
+func (ec *executionContext) _RepairReport(ctx context.Context, sel ast.SelectionSet, obj *RepairReport) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, repairReportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RepairReport")
+		case "counts":
+			out.Values[i] = ec._RepairReport_counts(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "list":
+			out.Values[i] = ec._RepairReport_list(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var reviewImplementors = []string{"Review"}
+
+func (ec *executionContext) _Review(ctx context.Context, sel ast.SelectionSet, obj *Review) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, reviewImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Review")
+		case "item":
+			out.Values[i] = ec._Review_item(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resolvedBy":
+			out.Values[i] = ec._Review_resolvedBy(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "note":
+			out.Values[i] = ec._Review_note(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resolvedAt":
+			out.Values[i] = ec._Review_resolvedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -31871,6 +34350,170 @@ func (ec *executionContext) _Unit(ctx context.Context, sel ast.SelectionSet, obj
 			out.Values[i] = ec._Unit_night(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var unresolvedPaymentImplementors = []string{"UnresolvedPayment"}
+
+func (ec *executionContext) _UnresolvedPayment(ctx context.Context, sel ast.SelectionSet, obj *UnresolvedPayment) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, unresolvedPaymentImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UnresolvedPayment")
+		case "item":
+			out.Values[i] = ec._UnresolvedPayment_item(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._UnresolvedPayment_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "since":
+			out.Values[i] = ec._UnresolvedPayment_since(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "amount":
+			out.Values[i] = ec._UnresolvedPayment_amount(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "provider":
+			out.Values[i] = ec._UnresolvedPayment_provider(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "account":
+			out.Values[i] = ec._UnresolvedPayment_account(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "holdId":
+			out.Values[i] = ec._UnresolvedPayment_holdId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "paymentId":
+			out.Values[i] = ec._UnresolvedPayment_paymentId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "refundId":
+			out.Values[i] = ec._UnresolvedPayment_refundId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "detail":
+			out.Values[i] = ec._UnresolvedPayment_detail(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "checks":
+			out.Values[i] = ec._UnresolvedPayment_checks(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var unresolvedPaymentConnectionImplementors = []string{"UnresolvedPaymentConnection"}
+
+func (ec *executionContext) _UnresolvedPaymentConnection(ctx context.Context, sel ast.SelectionSet, obj *UnresolvedPaymentConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, unresolvedPaymentConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UnresolvedPaymentConnection")
+		case "edges":
+			out.Values[i] = ec._UnresolvedPaymentConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._UnresolvedPaymentConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._UnresolvedPaymentConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var unresolvedPaymentEdgeImplementors = []string{"UnresolvedPaymentEdge"}
+
+func (ec *executionContext) _UnresolvedPaymentEdge(ctx context.Context, sel ast.SelectionSet, obj *UnresolvedPaymentEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, unresolvedPaymentEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UnresolvedPaymentEdge")
+		case "cursor":
+			out.Values[i] = ec._UnresolvedPaymentEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._UnresolvedPaymentEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -34078,6 +36721,44 @@ func (ec *executionContext) marshalNPaymentState2githubᚗcomᚋholdfastᚋholdf
 	return v
 }
 
+func (ec *executionContext) marshalNPaymentStep2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPaymentStep(ctx context.Context, sel ast.SelectionSet, v PaymentStep) graphql.Marshaler {
+	return ec._PaymentStep(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPaymentStep2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPaymentStepᚄ(ctx context.Context, sel ast.SelectionSet, v []PaymentStep) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPaymentStep2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPaymentStep(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNPaymentStepKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPaymentStepKind(ctx context.Context, v any) (PaymentStepKind, error) {
+	var res PaymentStepKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNPaymentStepKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPaymentStepKind(ctx context.Context, sel ast.SelectionSet, v PaymentStepKind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNPaymentTimeline2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPaymentTimeline(ctx context.Context, sel ast.SelectionSet, v *PaymentTimeline) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "PaymentTimeline!")
+		return graphql.Null
+	}
+	return ec._PaymentTimeline(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNPlaceHoldInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPlaceHoldInput(ctx context.Context, v any) (PlaceHoldInput, error) {
 	res, err := ec.unmarshalInputPlaceHoldInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -34384,6 +37065,98 @@ func (ec *executionContext) unmarshalNRemoveCancellationPolicyInput2githubᚗcom
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNRepair2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepair(ctx context.Context, sel ast.SelectionSet, v Repair) graphql.Marshaler {
+	return ec._Repair(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRepair2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairᚄ(ctx context.Context, sel ast.SelectionSet, v []Repair) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRepair2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepair(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRepairConnection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairConnection(ctx context.Context, sel ast.SelectionSet, v RepairConnection) graphql.Marshaler {
+	return ec._RepairConnection(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRepairCount2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairCount(ctx context.Context, sel ast.SelectionSet, v RepairCount) graphql.Marshaler {
+	return ec._RepairCount(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRepairCount2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairCountᚄ(ctx context.Context, sel ast.SelectionSet, v []RepairCount) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRepairCount2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairCount(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRepairEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairEdge(ctx context.Context, sel ast.SelectionSet, v RepairEdge) graphql.Marshaler {
+	return ec._RepairEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRepairEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []RepairEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRepairEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNRepairKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairKind(ctx context.Context, v any) (RepairKind, error) {
+	var res RepairKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRepairKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairKind(ctx context.Context, sel ast.SelectionSet, v RepairKind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNRepairReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairReport(ctx context.Context, sel ast.SelectionSet, v *RepairReport) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RepairReport!")
+		return graphql.Null
+	}
+	return ec._RepairReport(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNRepairedBy2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairedBy(ctx context.Context, v any) (RepairedBy, error) {
+	var res RepairedBy
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRepairedBy2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepairedBy(ctx context.Context, sel ast.SelectionSet, v RepairedBy) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) unmarshalNReplayEventsBetweenInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReplayEventsBetweenInput(ctx context.Context, v any) (ReplayEventsBetweenInput, error) {
 	res, err := ec.unmarshalInputReplayEventsBetweenInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -34391,6 +37164,11 @@ func (ec *executionContext) unmarshalNReplayEventsBetweenInput2githubᚗcomᚋho
 
 func (ec *executionContext) unmarshalNReplayEventsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReplayEventsInput(ctx context.Context, v any) (ReplayEventsInput, error) {
 	res, err := ec.unmarshalInputReplayEventsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNResolveReviewInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐResolveReviewInput(ctx context.Context, v any) (ResolveReviewInput, error) {
+	res, err := ec.unmarshalInputResolveReviewInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -34405,6 +37183,14 @@ func (ec *executionContext) marshalNRetryRefundResult2githubᚗcomᚋholdfastᚋ
 		return graphql.Null
 	}
 	return ec._RetryRefundResult(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNReview2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReview(ctx context.Context, sel ast.SelectionSet, v *Review) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "Review!")
+		return graphql.Null
+	}
+	return ec._Review(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNRevokeKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRevokeKeyInput(ctx context.Context, v any) (RevokeKeyInput, error) {
@@ -34755,6 +37541,64 @@ func (ec *executionContext) unmarshalNUnitKind2githubᚗcomᚋholdfastᚋholdfas
 }
 
 func (ec *executionContext) marshalNUnitKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitKind(ctx context.Context, sel ast.SelectionSet, v UnitKind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNUnresolvedPayment2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnresolvedPayment(ctx context.Context, sel ast.SelectionSet, v UnresolvedPayment) graphql.Marshaler {
+	return ec._UnresolvedPayment(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNUnresolvedPayment2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnresolvedPaymentᚄ(ctx context.Context, sel ast.SelectionSet, v []UnresolvedPayment) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNUnresolvedPayment2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnresolvedPayment(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNUnresolvedPaymentConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnresolvedPaymentConnection(ctx context.Context, sel ast.SelectionSet, v *UnresolvedPaymentConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "UnresolvedPaymentConnection!")
+		return graphql.Null
+	}
+	return ec._UnresolvedPaymentConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNUnresolvedPaymentEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnresolvedPaymentEdge(ctx context.Context, sel ast.SelectionSet, v UnresolvedPaymentEdge) graphql.Marshaler {
+	return ec._UnresolvedPaymentEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNUnresolvedPaymentEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnresolvedPaymentEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []UnresolvedPaymentEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNUnresolvedPaymentEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnresolvedPaymentEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNUnresolvedReason2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnresolvedReason(ctx context.Context, v any) (UnresolvedReason, error) {
+	var res UnresolvedReason
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNUnresolvedReason2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnresolvedReason(ctx context.Context, sel ast.SelectionSet, v UnresolvedReason) graphql.Marshaler {
 	return v
 }
 

@@ -318,8 +318,8 @@ type Cancellation struct {
 	Refund Money `json:"refund"`
 	// The tax within what the lines are due.
 	RefundTax Money `json:"refundTax"`
-	// What the lines are due and was given back before, outside a cancellation. Their prices are fee +
-	// refund + alreadyRefunded.
+	// What the lines are due and was given back before, outside a cancellation, or was taken by a dispute
+	// that was lost. Their prices are fee + refund + alreadyRefunded.
 	AlreadyRefunded Money `json:"alreadyRefunded"`
 	// The fee that was waived.
 	WaivedFee Money `json:"waivedFee"`
@@ -1142,6 +1142,34 @@ type PaymentMethodInput struct {
 	Hosted *HostedPaymentInput `json:"hosted"`
 }
 
+// One step of the money of a sale.
+type PaymentStep struct {
+	// When.
+	At time.Time `json:"at"`
+	// What happened.
+	Kind PaymentStepKind `json:"kind"`
+	// The payment, where it is about one.
+	PaymentID *string `json:"paymentId"`
+	// The refund, where it is about one.
+	RefundID *string `json:"refundId"`
+	// The money that was asked for, taken or given back, where it is about some.
+	Amount *Money `json:"amount"`
+	// It in words, for people: states, the provider's codes, how often it was asked.
+	Detail string `json:"detail"`
+	// Who made a repair, or with which key a decision was made; null otherwise.
+	By *string `json:"by"`
+}
+
+// Every step of the money of one sale.
+type PaymentTimeline struct {
+	// The hold.
+	HoldID string `json:"holdId"`
+	// The booking that it became; null while there is none.
+	BookingID *string `json:"bookingId"`
+	// The steps, in order.
+	Steps []PaymentStep `json:"steps"`
+}
+
 // What to hold: seats, pools and stays, mixed at will within one region and one currency.
 type PlaceHoldInput struct {
 	// The request's own key, 1 to 255 characters: the same request again is answered with the same hold
@@ -1410,6 +1438,58 @@ type RemoveCancellationPolicyInput struct {
 	Property *string `json:"property"`
 }
 
+// One thing that was mended.
+type Repair struct {
+	// The public id.
+	ID string `json:"id"`
+	// What was mended.
+	Kind RepairKind `json:"kind"`
+	// Who did.
+	By RepairedBy `json:"by"`
+	// When.
+	At time.Time `json:"at"`
+	// The hold of the sale.
+	HoldID string `json:"holdId"`
+	// The payment.
+	PaymentID string `json:"paymentId"`
+	// The refund, where one was mended.
+	RefundID *string `json:"refundId"`
+}
+
+// A page of repairs.
+type RepairConnection struct {
+	// The repairs with their cursors.
+	Edges []RepairEdge `json:"edges"`
+	// The repairs alone.
+	Nodes []Repair `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// How often a kind of repair was made.
+type RepairCount struct {
+	// The kind.
+	Kind RepairKind `json:"kind"`
+	// How often.
+	Count int64 `json:"count"`
+}
+
+// A repair in a page.
+type RepairEdge struct {
+	// Where the repair stands in the list.
+	Cursor string `json:"cursor"`
+	// The repair.
+	Node Repair `json:"node"`
+}
+
+// What was mended in payments on one day.
+type RepairReport struct {
+	// How often each kind; every kind is there.
+	Counts []RepairCount `json:"counts"`
+	// Each repair, from the oldest.
+	List RepairConnection `json:"list"`
+}
+
 // Which time is sent to which webhook endpoint: at most 1000 events of at most 31 days.
 type ReplayEventsBetweenInput struct {
 	// The request's own key, 1 to 255 characters.
@@ -1434,12 +1514,32 @@ type ReplayEventsInput struct {
 	Events []string `json:"events"`
 }
 
+// An item of the review queue, and what was done about it.
+type ResolveReviewInput struct {
+	// The item, as unresolvedPayments gives it.
+	Item string `json:"item"`
+	// What was done about it, 1 to 1000 characters.
+	Note string `json:"note"`
+}
+
 // A refund to be tried again.
 type RetryRefundInput struct {
 	// The request's own key, 1 to 255 characters.
 	RequestKey string `json:"requestKey"`
 	// The refund that has failed for good.
 	Refund string `json:"refund"`
+}
+
+// A decision about an item of the review queue.
+type Review struct {
+	// The item.
+	Item string `json:"item"`
+	// The key with which it was decided.
+	ResolvedBy string `json:"resolvedBy"`
+	// What was done about it.
+	Note string `json:"note"`
+	// When.
+	ResolvedAt time.Time `json:"resolvedAt"`
 }
 
 // A key to be ended.
@@ -1812,6 +1912,51 @@ type Unit struct {
 	// The night.
 	Night  *civil.Date        `json:"night"`
 	Source inventory.HoldLine `json:"-"`
+}
+
+// Something about money that is not at its end.
+type UnresolvedPayment struct {
+	// Names it for resolveReview; null where it ends by itself.
+	Item *string `json:"item"`
+	// Why it is here.
+	Reason UnresolvedReason `json:"reason"`
+	// When the payment was made, the refund requested or failed, the event received, or the difference
+	// found.
+	Since time.Time `json:"since"`
+	// What is at stake; null where the provider told no amount.
+	Amount *Money `json:"amount"`
+	// The payment provider.
+	Provider string `json:"provider"`
+	// The account with the provider.
+	Account string `json:"account"`
+	// The hold; null where no payment of ours is meant.
+	HoldID *string `json:"holdId"`
+	// The payment; null where none of ours is meant.
+	PaymentID *string `json:"paymentId"`
+	// The refund, where it is about one.
+	RefundID *string `json:"refundId"`
+	// The state, the provider's code of a failure, the event's type, or the provider's id of the charge.
+	Detail string `json:"detail"`
+	// How often the provider was asked without a definite answer.
+	Checks int64 `json:"checks"`
+}
+
+// A page of what is unresolved.
+type UnresolvedPaymentConnection struct {
+	// The items with their cursors.
+	Edges []UnresolvedPaymentEdge `json:"edges"`
+	// The items alone.
+	Nodes []UnresolvedPayment `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// Something unresolved in a page.
+type UnresolvedPaymentEdge struct {
+	// Where it stands in the list.
+	Cursor string `json:"cursor"`
+	// The item.
+	Node UnresolvedPayment `json:"node"`
 }
 
 // What a webhook endpoint shall be. What is left out stays as it is.
@@ -3018,6 +3163,103 @@ func (e PaymentState) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// What a step of a sale's money is.
+type PaymentStepKind string
+
+const (
+	// The hold was placed.
+	PaymentStepKindHoldPlaced PaymentStepKind = "HOLD_PLACED"
+	// The hold was extended.
+	PaymentStepKindHoldExtended PaymentStepKind = "HOLD_EXTENDED"
+	// The checkout made the payment, before the provider was asked.
+	PaymentStepKindPaymentCreated PaymentStepKind = "PAYMENT_CREATED"
+	// The provider was asked.
+	PaymentStepKindPaymentSubmitted PaymentStepKind = "PAYMENT_SUBMITTED"
+	// A message of the provider came.
+	PaymentStepKindProviderEvent PaymentStepKind = "PROVIDER_EVENT"
+	// The payment's outcome became known.
+	PaymentStepKindPaymentSettled PaymentStepKind = "PAYMENT_SETTLED"
+	// The hold was confirmed, released or expired.
+	PaymentStepKindHoldEnded PaymentStepKind = "HOLD_ENDED"
+	// The booking was made.
+	PaymentStepKindBooked PaymentStepKind = "BOOKED"
+	// The booking was changed, such as cancelled.
+	PaymentStepKindBookingChanged PaymentStepKind = "BOOKING_CHANGED"
+	// A refund was requested.
+	PaymentStepKindRefundRequested PaymentStepKind = "REFUND_REQUESTED"
+	// A refund's outcome became known.
+	PaymentStepKindRefundSettled PaymentStepKind = "REFUND_SETTLED"
+	// Something was mended.
+	PaymentStepKindRepair PaymentStepKind = "REPAIR"
+	// A person decided about an item of the review queue.
+	PaymentStepKindReviewed PaymentStepKind = "REVIEWED"
+	// The payment is still open; its time is that of the next look.
+	PaymentStepKindPaymentOpen PaymentStepKind = "PAYMENT_OPEN"
+	// The refund is still open; its time is that of its request.
+	PaymentStepKindRefundOpen PaymentStepKind = "REFUND_OPEN"
+)
+
+var AllPaymentStepKind = []PaymentStepKind{
+	PaymentStepKindHoldPlaced,
+	PaymentStepKindHoldExtended,
+	PaymentStepKindPaymentCreated,
+	PaymentStepKindPaymentSubmitted,
+	PaymentStepKindProviderEvent,
+	PaymentStepKindPaymentSettled,
+	PaymentStepKindHoldEnded,
+	PaymentStepKindBooked,
+	PaymentStepKindBookingChanged,
+	PaymentStepKindRefundRequested,
+	PaymentStepKindRefundSettled,
+	PaymentStepKindRepair,
+	PaymentStepKindReviewed,
+	PaymentStepKindPaymentOpen,
+	PaymentStepKindRefundOpen,
+}
+
+func (e PaymentStepKind) IsValid() bool {
+	switch e {
+	case PaymentStepKindHoldPlaced, PaymentStepKindHoldExtended, PaymentStepKindPaymentCreated, PaymentStepKindPaymentSubmitted, PaymentStepKindProviderEvent, PaymentStepKindPaymentSettled, PaymentStepKindHoldEnded, PaymentStepKindBooked, PaymentStepKindBookingChanged, PaymentStepKindRefundRequested, PaymentStepKindRefundSettled, PaymentStepKindRepair, PaymentStepKindReviewed, PaymentStepKindPaymentOpen, PaymentStepKindRefundOpen:
+		return true
+	}
+	return false
+}
+
+func (e PaymentStepKind) String() string {
+	return string(e)
+}
+
+func (e *PaymentStepKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = PaymentStepKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid PaymentStepKind", str)
+	}
+	return nil
+}
+
+func (e PaymentStepKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *PaymentStepKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e PaymentStepKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Where a refund stands.
 type RefundState string
 
@@ -3240,6 +3482,140 @@ func (e RefusalCode) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// What was mended. Each thing is counted once per kind.
+type RepairKind string
+
+const (
+	// Paid but not confirmed: the booking was made.
+	RepairKindConfirmed RepairKind = "CONFIRMED"
+	// Left open and never charged: closed, and the units given back.
+	RepairKindReleased RepairKind = "RELEASED"
+	// Charged for units that were gone: the provider has paid the money back.
+	RepairKindOrphanRefunded RepairKind = "ORPHAN_REFUNDED"
+	// A refund whose answer was lost, or that nobody had asked for: paid.
+	RepairKindRefundCompleted RepairKind = "REFUND_COMPLETED"
+	// A refund that the provider had failed: paid by a further action.
+	RepairKindRefundRetried RepairKind = "REFUND_RETRIED"
+	// An event that came before its payment: matched.
+	RepairKindEventMatched RepairKind = "EVENT_MATCHED"
+)
+
+var AllRepairKind = []RepairKind{
+	RepairKindConfirmed,
+	RepairKindReleased,
+	RepairKindOrphanRefunded,
+	RepairKindRefundCompleted,
+	RepairKindRefundRetried,
+	RepairKindEventMatched,
+}
+
+func (e RepairKind) IsValid() bool {
+	switch e {
+	case RepairKindConfirmed, RepairKindReleased, RepairKindOrphanRefunded, RepairKindRefundCompleted, RepairKindRefundRetried, RepairKindEventMatched:
+		return true
+	}
+	return false
+}
+
+func (e RepairKind) String() string {
+	return string(e)
+}
+
+func (e *RepairKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = RepairKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid RepairKind", str)
+	}
+	return nil
+}
+
+func (e RepairKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *RepairKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e RepairKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Who made a repair.
+type RepairedBy string
+
+const (
+	// The job that was enqueued with the checkout or the refund.
+	RepairedByJob RepairedBy = "JOB"
+	// The periodic reconciliation.
+	RepairedByReconciler RepairedBy = "RECONCILER"
+	// A message of the provider.
+	RepairedByWebhook RepairedBy = "WEBHOOK"
+	// A person, with holdfast reconcile.
+	RepairedByCommand RepairedBy = "COMMAND"
+)
+
+var AllRepairedBy = []RepairedBy{
+	RepairedByJob,
+	RepairedByReconciler,
+	RepairedByWebhook,
+	RepairedByCommand,
+}
+
+func (e RepairedBy) IsValid() bool {
+	switch e {
+	case RepairedByJob, RepairedByReconciler, RepairedByWebhook, RepairedByCommand:
+		return true
+	}
+	return false
+}
+
+func (e RepairedBy) String() string {
+	return string(e)
+}
+
+func (e *RepairedBy) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = RepairedBy(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid RepairedBy", str)
+	}
+	return nil
+}
+
+func (e RepairedBy) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *RepairedBy) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e RepairedBy) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // What may be done with a seat.
 type SeatStatus string
 
@@ -3421,6 +3797,94 @@ func (e *UnitKind) UnmarshalJSON(b []byte) error {
 }
 
 func (e UnitKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Why something about money is not at its end.
+type UnresolvedReason string
+
+const (
+	// The provider has not said what became of a payment, and its hold's window is over. It is asked again by itself.
+	UnresolvedReasonPaymentOpen UnresolvedReason = "PAYMENT_OPEN"
+	// A refund is not paid yet, for long, or of money that bought nothing. It is asked for again by itself.
+	UnresolvedReasonRefundOpen UnresolvedReason = "REFUND_OPEN"
+	// The provider refused a refund for good.
+	UnresolvedReasonRefundFailed UnresolvedReason = "REFUND_FAILED"
+	// An event names no payment of ours.
+	UnresolvedReasonEventUnmatched UnresolvedReason = "EVENT_UNMATCHED"
+	// An event's account, amount or currency is not its payment's.
+	UnresolvedReasonEventMismatch UnresolvedReason = "EVENT_MISMATCH"
+	// The provider took money for which there is no payment of ours.
+	UnresolvedReasonChargeForeign UnresolvedReason = "CHARGE_FOREIGN"
+	// The charge is another account's, or another provider's, than the payment's.
+	UnresolvedReasonChargeAccountDiffers UnresolvedReason = "CHARGE_ACCOUNT_DIFFERS"
+	// The charge is in another currency than the payment.
+	UnresolvedReasonChargeCurrencyDiffers UnresolvedReason = "CHARGE_CURRENCY_DIFFERS"
+	// The provider took another amount than was recorded.
+	UnresolvedReasonChargeAmountDiffers UnresolvedReason = "CHARGE_AMOUNT_DIFFERS"
+	// The provider has a second charge for a payment that succeeded.
+	UnresolvedReasonChargeSecondCharge UnresolvedReason = "CHARGE_SECOND_CHARGE"
+	// A payment that succeeded is one that the provider calls declined, or a file says captured what the provider denies.
+	UnresolvedReasonChargeNotCaptured UnresolvedReason = "CHARGE_NOT_CAPTURED"
+	// The provider gave back more than was asked for.
+	UnresolvedReasonChargeRefundDiffers UnresolvedReason = "CHARGE_REFUND_DIFFERS"
+)
+
+var AllUnresolvedReason = []UnresolvedReason{
+	UnresolvedReasonPaymentOpen,
+	UnresolvedReasonRefundOpen,
+	UnresolvedReasonRefundFailed,
+	UnresolvedReasonEventUnmatched,
+	UnresolvedReasonEventMismatch,
+	UnresolvedReasonChargeForeign,
+	UnresolvedReasonChargeAccountDiffers,
+	UnresolvedReasonChargeCurrencyDiffers,
+	UnresolvedReasonChargeAmountDiffers,
+	UnresolvedReasonChargeSecondCharge,
+	UnresolvedReasonChargeNotCaptured,
+	UnresolvedReasonChargeRefundDiffers,
+}
+
+func (e UnresolvedReason) IsValid() bool {
+	switch e {
+	case UnresolvedReasonPaymentOpen, UnresolvedReasonRefundOpen, UnresolvedReasonRefundFailed, UnresolvedReasonEventUnmatched, UnresolvedReasonEventMismatch, UnresolvedReasonChargeForeign, UnresolvedReasonChargeAccountDiffers, UnresolvedReasonChargeCurrencyDiffers, UnresolvedReasonChargeAmountDiffers, UnresolvedReasonChargeSecondCharge, UnresolvedReasonChargeNotCaptured, UnresolvedReasonChargeRefundDiffers:
+		return true
+	}
+	return false
+}
+
+func (e UnresolvedReason) String() string {
+	return string(e)
+}
+
+func (e *UnresolvedReason) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = UnresolvedReason(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid UnresolvedReason", str)
+	}
+	return nil
+}
+
+func (e UnresolvedReason) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *UnresolvedReason) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e UnresolvedReason) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -29,6 +29,10 @@ type Region string
 // maxRegionLength keeps public ids short.
 const maxRegionLength = 8
 
+// RegionOfNobody is where rows are kept that belong to no tenant's region. ISO 3166 leaves the code to
+// its users, so no place has it.
+const RegionOfNobody Region = "xx"
+
 // ParseRegion accepts 2 to 8 lower-case letters.
 func ParseRegion(text string) (Region, error) {
 	if len(text) < 2 || len(text) > maxRegionLength {

@@ -97,11 +97,18 @@ CROSS JOIN LATERAL (
     SELECT due.tenant_id, due.region, due.id, due.next_check_at
     FROM payment_attempts due
     WHERE due.tenant_id = t.tenant_id AND due.region = t.region AND due.settled_at IS NULL
-        AND due.next_check_at <= @now::timestamptz
+        AND due.next_check_at <= @now::timestamptz AND due.provider = ANY(@providers::text[])
     ORDER BY due.next_check_at
     LIMIT @max_attempts) AS a
 ORDER BY a.next_check_at
 LIMIT @max_attempts;
+
+-- name: AttemptsByID :many
+SELECT id, hold_id, provider, account, method_token, instrument_fingerprint, amount_minor, currency, state, disposition,
+    decline_code, provider_charge, captured_minor, refunded_minor, checks, next_check_at, created_at, submitted_at,
+    settled_at, version, capture, return_url, redirect_url, pay_until, disputed_minor, lost_minor
+FROM payment_attempts
+WHERE tenant_id = @tenant_id AND region = @region AND id = ANY(@attempt_ids::uuid[]);
 
 -- name: AttemptsRefunded :many
 -- What was given back of the payments that bought bookings.

@@ -52,8 +52,9 @@ FROM (SELECT unnest(@tenant_ids::uuid[]) AS tenant_id, unnest(@regions::text[]) 
 CROSS JOIN LATERAL (
     SELECT due.tenant_id, due.region, due.id, due.next_check_at
     FROM refunds due
+    JOIN payment_attempts paid ON paid.tenant_id = due.tenant_id AND paid.region = due.region AND paid.id = due.attempt_id
     WHERE due.tenant_id = t.tenant_id AND due.region = t.region AND due.state IN ('REQUESTED', 'SUBMITTED')
-        AND due.next_check_at <= @now::timestamptz
+        AND due.next_check_at <= @now::timestamptz AND paid.provider = ANY(@providers::text[])
     ORDER BY due.next_check_at
     LIMIT @max_refunds) AS r
 ORDER BY r.next_check_at

@@ -44,7 +44,8 @@ type Mapping struct {
 // inside a string or an identifier.
 var clusterRegion = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$`)
 
-// ParseMapping reads "eu=europe-west1,us=us-east1". The mapping is validated.
+// ParseMapping reads "eu=europe-west1,us=us-east1". The mapping is validated. Rows of nobody, such as a
+// provider's event about nothing of ours, live in the primary region unless the text says otherwise.
 func ParseMapping(text, primary string, survive Survival) (Mapping, error) {
 	homes, err := ParseHomes(text)
 	if err != nil {
@@ -53,6 +54,9 @@ func ParseMapping(text, primary string, survive Survival) (Mapping, error) {
 	m := Mapping{Homes: homes, Primary: ids.Region(primary), Survive: survive}
 	if err := m.Validate(); err != nil {
 		return Mapping{}, err
+	}
+	if _, mapped := homes[ids.RegionOfNobody]; !mapped {
+		homes[ids.RegionOfNobody] = homes[m.Primary]
 	}
 	return m, nil
 }

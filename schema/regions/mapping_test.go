@@ -34,7 +34,7 @@ func TestParseMappingRefuses(t *testing.T) {
 
 func TestExpressionIsReadBackInEverySpelling(t *testing.T) {
 	t.Parallel()
-	m := mapping(t, "eu=europe-west1, us=us-east1", "eu", SurvivalZone)
+	m := Mapping{Homes: map[ids.Region]string{"eu": "europe-west1", "us": "us-east1"}, Primary: "eu", Survive: SurvivalZone}
 	spellings := []string{
 		m.expression(),
 		"CASE region WHEN 'eu':::STRING THEN 'europe-west1':::public.crdb_internal_region WHEN 'us':::STRING THEN 'us-east1':::public.crdb_internal_region END",

@@ -479,6 +479,96 @@ func (q *Queries) AttemptsByCharge(ctx context.Context, arg AttemptsByChargePara
 	return items, nil
 }
 
+const attemptsByID = `-- name: AttemptsByID :many
+SELECT id, hold_id, provider, account, method_token, instrument_fingerprint, amount_minor, currency, state, disposition,
+    decline_code, provider_charge, captured_minor, refunded_minor, checks, next_check_at, created_at, submitted_at,
+    settled_at, version, capture, return_url, redirect_url, pay_until, disputed_minor, lost_minor
+FROM payment_attempts
+WHERE tenant_id = $1 AND region = $2 AND id = ANY($3::uuid[])
+`
+
+type AttemptsByIDParams struct {
+	TenantID   uuid.UUID
+	Region     string
+	AttemptIds []uuid.UUID
+}
+
+type AttemptsByIDRow struct {
+	ID                    uuid.UUID
+	HoldID                uuid.UUID
+	Provider              string
+	Account               string
+	MethodToken           string
+	InstrumentFingerprint string
+	AmountMinor           int64
+	Currency              string
+	State                 string
+	Disposition           *string
+	DeclineCode           string
+	ProviderCharge        string
+	CapturedMinor         int64
+	RefundedMinor         int64
+	Checks                int64
+	NextCheckAt           *time.Time
+	CreatedAt             time.Time
+	SubmittedAt           *time.Time
+	SettledAt             *time.Time
+	Version               int64
+	Capture               string
+	ReturnUrl             string
+	RedirectUrl           string
+	PayUntil              *time.Time
+	DisputedMinor         int64
+	LostMinor             int64
+}
+
+func (q *Queries) AttemptsByID(ctx context.Context, arg AttemptsByIDParams) ([]AttemptsByIDRow, error) {
+	rows, err := q.db.Query(ctx, attemptsByID, arg.TenantID, arg.Region, arg.AttemptIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AttemptsByIDRow
+	for rows.Next() {
+		var i AttemptsByIDRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.HoldID,
+			&i.Provider,
+			&i.Account,
+			&i.MethodToken,
+			&i.InstrumentFingerprint,
+			&i.AmountMinor,
+			&i.Currency,
+			&i.State,
+			&i.Disposition,
+			&i.DeclineCode,
+			&i.ProviderCharge,
+			&i.CapturedMinor,
+			&i.RefundedMinor,
+			&i.Checks,
+			&i.NextCheckAt,
+			&i.CreatedAt,
+			&i.SubmittedAt,
+			&i.SettledAt,
+			&i.Version,
+			&i.Capture,
+			&i.ReturnUrl,
+			&i.RedirectUrl,
+			&i.PayUntil,
+			&i.DisputedMinor,
+			&i.LostMinor,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const attemptsDue = `-- name: AttemptsDue :many
 SELECT a.tenant_id, a.region, a.id
 FROM (SELECT unnest($1::uuid[]) AS tenant_id, unnest($2::text[]) AS region) AS t
@@ -486,17 +576,18 @@ CROSS JOIN LATERAL (
     SELECT due.tenant_id, due.region, due.id, due.next_check_at
     FROM payment_attempts due
     WHERE due.tenant_id = t.tenant_id AND due.region = t.region AND due.settled_at IS NULL
-        AND due.next_check_at <= $3::timestamptz
+        AND due.next_check_at <= $3::timestamptz AND due.provider = ANY($4::text[])
     ORDER BY due.next_check_at
-    LIMIT $4) AS a
+    LIMIT $5) AS a
 ORDER BY a.next_check_at
-LIMIT $4
+LIMIT $5
 `
 
 type AttemptsDueParams struct {
 	TenantIds   []uuid.UUID
 	Regions     []string
 	Now         time.Time
+	Providers   []string
 	MaxAttempts int32
 }
 
@@ -512,6 +603,7 @@ func (q *Queries) AttemptsDue(ctx context.Context, arg AttemptsDueParams) ([]Att
 		arg.TenantIds,
 		arg.Regions,
 		arg.Now,
+		arg.Providers,
 		arg.MaxAttempts,
 	)
 	if err != nil {

@@ -350,18 +350,20 @@ FROM (SELECT unnest($1::uuid[]) AS tenant_id, unnest($2::text[]) AS region) AS t
 CROSS JOIN LATERAL (
     SELECT due.tenant_id, due.region, due.id, due.next_check_at
     FROM refunds due
+    JOIN payment_attempts paid ON paid.tenant_id = due.tenant_id AND paid.region = due.region AND paid.id = due.attempt_id
     WHERE due.tenant_id = t.tenant_id AND due.region = t.region AND due.state IN ('REQUESTED', 'SUBMITTED')
-        AND due.next_check_at <= $3::timestamptz
+        AND due.next_check_at <= $3::timestamptz AND paid.provider = ANY($4::text[])
     ORDER BY due.next_check_at
-    LIMIT $4) AS r
+    LIMIT $5) AS r
 ORDER BY r.next_check_at
-LIMIT $4
+LIMIT $5
 `
 
 type RefundsDueParams struct {
 	TenantIds  []uuid.UUID
 	Regions    []string
 	Now        time.Time
+	Providers  []string
 	MaxRefunds int32
 }
 
@@ -377,6 +379,7 @@ func (q *Queries) RefundsDue(ctx context.Context, arg RefundsDueParams) ([]Refun
 		arg.TenantIds,
 		arg.Regions,
 		arg.Now,
+		arg.Providers,
 		arg.MaxRefunds,
 	)
 	if err != nil {

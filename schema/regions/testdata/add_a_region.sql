@@ -1,7 +1,7 @@
 -- Rows with region 'ap' will live here.
 ALTER DATABASE "holdfast" ADD REGION "asia-southeast1";
 -- The expression of the column in use cannot change, so a second one computes the new mapping.
-ALTER TABLE "bookings" ADD COLUMN "crdb_region_next" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "bookings" ADD COLUMN "crdb_region_next" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- The new column takes over the name; the table is still split by the old one.
 ALTER TABLE "bookings" RENAME COLUMN "crdb_region" TO "crdb_region_prev", RENAME COLUMN "crdb_region_next" TO "crdb_region";
 -- Moves each row to its region; rewrites every index of the table.
@@ -9,7 +9,7 @@ ALTER TABLE "bookings" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Nothing uses the column of the earlier mapping any more.
 ALTER TABLE "bookings" DROP COLUMN "crdb_region_prev";
 -- The expression of the column in use cannot change, so a second one computes the new mapping.
-ALTER TABLE "holds" ADD COLUMN "crdb_region_next" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "holds" ADD COLUMN "crdb_region_next" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- The new column takes over the name; the table is still split by the old one.
 ALTER TABLE "holds" RENAME COLUMN "crdb_region" TO "crdb_region_prev", RENAME COLUMN "crdb_region_next" TO "crdb_region";
 -- Moves each row to its region; rewrites every index of the table.

@@ -1,11 +1,11 @@
--- Rows with region 'eu' will live here.
+-- Rows with region 'eu' or region 'xx' will live here.
 ALTER DATABASE "holdfast" ADD REGION "europe-west10";
 -- Moves what has no region of its own here from europe-west1.
 ALTER DATABASE "holdfast" SET PRIMARY REGION "europe-west10";
 -- Writes no longer wait for another region, and the loss of a region stops the sale of its stock.
 ALTER DATABASE "holdfast" SURVIVE ZONE FAILURE;
 -- The expression of the column in use cannot change, so a second one computes the new mapping.
-ALTER TABLE "bookings" ADD COLUMN "crdb_region_next" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west10' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "bookings" ADD COLUMN "crdb_region_next" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west10' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west10' END) STORED;
 -- The new column takes over the name; the table is still split by the old one.
 ALTER TABLE "bookings" RENAME COLUMN "crdb_region" TO "crdb_region_prev", RENAME COLUMN "crdb_region_next" TO "crdb_region";
 -- Moves each row to its region; rewrites every index of the table.
@@ -13,7 +13,7 @@ ALTER TABLE "bookings" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Nothing uses the column of the earlier mapping any more.
 ALTER TABLE "bookings" DROP COLUMN "crdb_region_prev";
 -- The expression of the column in use cannot change, so a second one computes the new mapping.
-ALTER TABLE "holds" ADD COLUMN "crdb_region_next" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west10' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "holds" ADD COLUMN "crdb_region_next" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west10' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west10' END) STORED;
 -- The new column takes over the name; the table is still split by the old one.
 ALTER TABLE "holds" RENAME COLUMN "crdb_region" TO "crdb_region_prev", RENAME COLUMN "crdb_region_next" TO "crdb_region";
 -- Moves each row to its region; rewrites every index of the table.

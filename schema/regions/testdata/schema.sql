@@ -29,130 +29,146 @@ ALTER TABLE "venues" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "webhook_endpoints" SET LOCALITY GLOBAL;
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "booking_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "booking_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "booking_lines" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "booking_refunds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "booking_refunds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "booking_refunds" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "bookings" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "bookings" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "bookings" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "cancellations" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "cancellations" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "cancellations" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "cancelled_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "cancelled_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "cancelled_lines" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "checkouts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "checkouts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "checkouts" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "disputes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "disputes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "disputes" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "events" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "guest_sessions" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "guest_sessions" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "guest_sessions" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "hold_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "hold_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "hold_lines" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "holds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "holds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "holds" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "house_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "house_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "house_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "night_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "night_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "night_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "night_plans" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "night_plans" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "night_plans" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "night_rates" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "night_rates" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "night_rates" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "outbox_events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "outbox_events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "outbox_events" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "past_pool_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "past_pool_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "past_pool_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "past_show_seats" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "past_show_seats" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "past_show_seats" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "payment_attempts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "payment_attempts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "payment_attempts" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "pool_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "payment_differences" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "payment_differences" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "payment_listings" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "payment_listings" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "payment_repairs" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "payment_repairs" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "payment_reviews" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "payment_reviews" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "pool_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "pool_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "pools" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "pools" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "pools" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "presale_codes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "presale_codes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "presale_codes" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "presale_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "presale_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "presale_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "price_levels" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "price_levels" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "price_levels" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "provider_events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "provider_events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "provider_events" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "refunds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "refunds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "refunds" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "requests" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "requests" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "requests" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "room_types" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "room_types" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "room_types" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "seating_charts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "seating_charts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "seating_charts" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "show_seats" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "show_seats" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "show_seats" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "shows" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "shows" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "shows" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "webhook_deliveries" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "webhook_deliveries" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "webhook_deliveries" SET LOCALITY REGIONAL BY ROW AS "crdb_region";

@@ -75,7 +75,7 @@ ALTER TABLE "webhook_endpoints" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "booking_lines" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "booking_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "booking_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "booking_lines" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -83,7 +83,7 @@ ALTER TABLE "booking_lines" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "booking_refunds" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "booking_refunds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "booking_refunds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "booking_refunds" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -91,7 +91,7 @@ ALTER TABLE "booking_refunds" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "bookings" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "bookings" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "bookings" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "bookings" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -99,7 +99,7 @@ ALTER TABLE "bookings" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "cancellations" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "cancellations" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "cancellations" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "cancellations" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -107,7 +107,7 @@ ALTER TABLE "cancellations" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "cancelled_lines" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "cancelled_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "cancelled_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "cancelled_lines" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -115,7 +115,7 @@ ALTER TABLE "cancelled_lines" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "checkouts" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "checkouts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "checkouts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "checkouts" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -123,7 +123,7 @@ ALTER TABLE "checkouts" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "disputes" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "disputes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "disputes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "disputes" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -131,7 +131,7 @@ ALTER TABLE "disputes" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "events" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "events" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -139,7 +139,7 @@ ALTER TABLE "events" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "guest_sessions" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "guest_sessions" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "guest_sessions" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "guest_sessions" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -147,7 +147,7 @@ ALTER TABLE "guest_sessions" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "hold_lines" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "hold_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "hold_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "hold_lines" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -155,7 +155,7 @@ ALTER TABLE "hold_lines" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "holds" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "holds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "holds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "holds" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -163,7 +163,7 @@ ALTER TABLE "holds" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "house_counters" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "house_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "house_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "house_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -171,7 +171,7 @@ ALTER TABLE "house_counters" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "night_counters" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "night_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "night_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "night_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -179,7 +179,7 @@ ALTER TABLE "night_counters" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "night_plans" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "night_plans" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "night_plans" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "night_plans" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -187,7 +187,7 @@ ALTER TABLE "night_plans" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "night_rates" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "night_rates" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "night_rates" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "night_rates" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -195,7 +195,7 @@ ALTER TABLE "night_rates" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "outbox_events" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "outbox_events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "outbox_events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "outbox_events" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -203,7 +203,7 @@ ALTER TABLE "outbox_events" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "past_pool_counters" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "past_pool_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "past_pool_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "past_pool_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -211,7 +211,7 @@ ALTER TABLE "past_pool_counters" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "past_show_seats" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "past_show_seats" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "past_show_seats" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "past_show_seats" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -219,15 +219,47 @@ ALTER TABLE "past_show_seats" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "payment_attempts" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "payment_attempts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "payment_attempts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "payment_attempts" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "payment_attempts" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "payment_differences" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "payment_differences" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "payment_differences" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "payment_differences" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "payment_listings" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "payment_listings" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "payment_listings" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "payment_listings" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "payment_repairs" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "payment_repairs" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "payment_repairs" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "payment_repairs" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "payment_reviews" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "payment_reviews" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "payment_reviews" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "payment_reviews" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "pool_counters" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "pool_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "pool_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "pool_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -235,7 +267,7 @@ ALTER TABLE "pool_counters" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "pools" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "pools" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "pools" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "pools" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -243,7 +275,7 @@ ALTER TABLE "pools" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "presale_codes" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "presale_codes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "presale_codes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "presale_codes" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -251,7 +283,7 @@ ALTER TABLE "presale_codes" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "presale_counters" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "presale_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "presale_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "presale_counters" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -259,7 +291,7 @@ ALTER TABLE "presale_counters" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "price_levels" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "price_levels" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "price_levels" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "price_levels" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -267,7 +299,7 @@ ALTER TABLE "price_levels" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "provider_events" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "provider_events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "provider_events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "provider_events" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -275,7 +307,7 @@ ALTER TABLE "provider_events" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "refunds" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "refunds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "refunds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "refunds" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -283,7 +315,7 @@ ALTER TABLE "refunds" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "requests" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "requests" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "requests" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "requests" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -291,7 +323,7 @@ ALTER TABLE "requests" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "room_types" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "room_types" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "room_types" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "room_types" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -299,7 +331,7 @@ ALTER TABLE "room_types" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "seating_charts" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "seating_charts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "seating_charts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "seating_charts" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -307,7 +339,7 @@ ALTER TABLE "seating_charts" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "show_seats" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "show_seats" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "show_seats" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "show_seats" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -315,7 +347,7 @@ ALTER TABLE "show_seats" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "shows" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "shows" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "shows" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "shows" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -323,7 +355,7 @@ ALTER TABLE "shows" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "webhook_deliveries" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "webhook_deliveries" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "webhook_deliveries" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "webhook_deliveries" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.

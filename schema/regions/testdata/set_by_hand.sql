@@ -3,7 +3,7 @@ ALTER TABLE "river_job" SET LOCALITY REGIONAL BY TABLE IN PRIMARY REGION;
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "tenants" SET LOCALITY GLOBAL;
 -- The expression of the column in use cannot change, so a second one computes the new mapping.
-ALTER TABLE "bookings" ADD COLUMN "crdb_region_next" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "bookings" ADD COLUMN "crdb_region_next" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- The new column takes over the name; the table is still split by the old one.
 ALTER TABLE "bookings" RENAME COLUMN "crdb_region" TO "crdb_region_prev", RENAME COLUMN "crdb_region_next" TO "crdb_region";
 -- Moves each row to its region; rewrites every index of the table.

@@ -7,11 +7,11 @@ ALTER DATABASE "holdfast" ADD REGION "us-east1";
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "tenants" SET LOCALITY GLOBAL;
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "bookings" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "bookings" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "bookings" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "holds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "holds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "holds" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- In the primary region, because their keys have no region: river_job.

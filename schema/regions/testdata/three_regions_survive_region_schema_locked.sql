@@ -15,7 +15,7 @@ ALTER TABLE "tenants" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "bookings" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "bookings" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "bookings" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'us-east1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "bookings" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
@@ -23,7 +23,7 @@ ALTER TABLE "bookings" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "holds" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
-ALTER TABLE "holds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' END) STORED;
+ALTER TABLE "holds" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'us-east1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "holds" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
