@@ -22,7 +22,7 @@ VCSFLAG := $(shell git rev-parse HEAD >/dev/null 2>&1 || echo -buildvcs=false)
 GOFOLDERS = $$(find . \( -name '.?*' -o -name node_modules \) -prune -o -name '*.go' -print | cut -d / -f 2 | sort -u)
 
 .DEFAULT_GOAL := help
-.PHONY: help run build test lint fmt fmt-check generate generate-check fuzz bench demo audit cover clean ci
+.PHONY: help run build test lint fmt fmt-check generate generate-check fuzz bench demo chaos audit cover clean ci
 
 help: ## list the targets
 	@echo 'Usage: make TARGET'
@@ -77,6 +77,9 @@ bench: build ## print speed and memory on the embedded engine
 
 demo: build ## play the scenarios against a throw-away engine (ARGS=--json)
 	@exec bin/holdfast demo $(ARGS)
+
+chaos: build ## sell while processes are killed and the provider fails (ARGS="--seconds 60 --json")
+	@exec bin/holdfast chaos $(ARGS)
 
 audit: build ## check the invariants of HOLDFAST_DATABASE_URL, or of .holdfast/ (ARGS=--json)
 	@exec bin/holdfast audit $(ARGS)

@@ -1,5 +1,5 @@
 // Command holdfast is the whole product in one binary: the development server, the API server, the
-// workers, migrations, imports, the demo, the audit and the benchmarks.
+// workers, migrations, imports, the demo, the audit, the chaos run and the benchmarks.
 package main
 
 import (
@@ -23,8 +23,8 @@ import (
 
 // cli is the command line. Environment variables stand beside the flags they set.
 type cli struct {
-	DatabaseURL string `name:"database-url" env:"HOLDFAST_DATABASE_URL" help:"A postgres:// URL of CockroachDB or PostgreSQL. serve, work and regions need it. Without it dev and migrate find or start an engine in --data-dir, audit, import and key use the one whose data is there, and demo and bench start one that is thrown away."`
-	DataDir     string `name:"data-dir" env:"HOLDFAST_DATA_DIR" default:".holdfast" help:"Where the engine that Holdfast starts keeps its data, and dev its keys; not used with serve, work, regions, demo and bench."`
+	DatabaseURL string `name:"database-url" env:"HOLDFAST_DATABASE_URL" help:"A postgres:// URL of CockroachDB or PostgreSQL. serve, work and regions need it. Without it dev and migrate find or start an engine in --data-dir, audit, import and key use the one whose data is there, and demo, bench and chaos start one that is thrown away."`
+	DataDir     string `name:"data-dir" env:"HOLDFAST_DATA_DIR" default:".holdfast" help:"Where the engine that Holdfast starts keeps its data, and dev its keys; not used with serve, work, regions, demo, bench and chaos."`
 	LogLevel    string `name:"log-level" env:"HOLDFAST_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"The least severe log entry to write: debug, info, warn or error."`
 
 	Dev       devCommand       `cmd:"" help:"Start everything for development: engine, sample data, API with explorer, workers, sandbox payment provider."`
@@ -38,6 +38,7 @@ type cli struct {
 	Reconcile reconcileCommand `cmd:"" help:"Compare payments with what their providers say, and repair what can be decided."`
 	Demo      demoCommand      `cmd:"" help:"Play the scenarios on a throw-away database and show what happened."`
 	Bench     benchCommand     `cmd:"" help:"Measure holds per second, latency and memory."`
+	Chaos     chaosCommand     `cmd:"" help:"Sell while servers and workers are killed and the payment provider fails, on a throw-away database, and check that nothing went astray."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 
 	// tuneSales changes the saga of serve and work. Failure tests kill the process there; no flag or

@@ -5022,7 +5022,8 @@ input CreateTenantInput {
   """
   homeRegion: String!
   """
-  Who takes the money: "offline", "sandbox" or "stripe"; by default "sandbox".
+  Who takes the money: "offline" (cash, invoice), "sandbox" or "stripe", as far as the server is configured for
+  it; by default "sandbox" where it is.
   """
   paymentProvider: String
   """

@@ -754,7 +754,8 @@ type CreateTenantInput struct {
 	Slug string `json:"slug"`
 	// Where what belongs to no property or venue is kept, such as "eu".
 	HomeRegion string `json:"homeRegion"`
-	// Who takes the money: "offline", "sandbox" or "stripe"; by default "sandbox".
+	// Who takes the money: "offline" (cash, invoice), "sandbox" or "stripe", as far as the server is configured for
+	// it; by default "sandbox" where it is.
 	PaymentProvider *string `json:"paymentProvider"`
 	// The provider's account, 1 to 200 characters; by default the tenant's id. Stripe needs one of its own, such as
 	// "acct_1A2b3C".
