@@ -374,13 +374,15 @@ func (s *Service) confirmTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold,
 	return s.emitTx(ctx, tx, hold.Tenant, id.Region, hold.Channel, "booking", id.UUID, 1, "booking.confirmed", now)
 }
 
+// referenceLength is how many characters a booking's reference has.
+const referenceLength = 12
+
 // referenceOf is the code that people read to each other: the last twelve characters of the id, in
 // capitals. Its uniqueness is a constraint; a booking that meets a taken one is made again with
 // another id.
 func referenceOf(id BookingID) string {
 	text := id.String()
-	const length = 12
-	reference := []byte(text[len(text)-length:])
+	reference := []byte(text[len(text)-referenceLength:])
 	for i, c := range reference {
 		if c >= 'a' && c <= 'z' {
 			reference[i] = c - 'a' + 'A'

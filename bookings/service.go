@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -155,6 +156,28 @@ func (s *Service) Booking(ctx context.Context, actor tenants.Actor, id BookingID
 		return Booking{}, fault.NotFound("booking")
 	}
 	return s.complete(ctx, booking)
+}
+
+// BookingByReference reads a booking by the code that people read to each other, for those who may
+// read it by its id. Small letters and spaces are forgiven.
+func (s *Service) BookingByReference(ctx context.Context, actor tenants.Actor, region ids.Region, reference string) (Booking, error) {
+	if err := s.authorizer.Authorize(actor, policies.ActionBookingRead, actor.Tenant); err != nil {
+		return Booking{}, err
+	}
+	reference = strings.ToUpper(strings.ReplaceAll(reference, " ", ""))
+	if len(reference) != referenceLength {
+		return Booking{}, fault.Invalid("reference", "expected the %d characters of a booking's reference", referenceLength)
+	}
+	id, err := dbsqlc.New(s.db.Pool()).BookingByReference(ctx, dbsqlc.BookingByReferenceParams{
+		TenantID: actor.Tenant.UUID, Region: string(region), Reference: reference,
+	})
+	switch {
+	case db.IsNoRows(err):
+		return Booking{}, fault.NotFound("booking")
+	case err != nil:
+		return Booking{}, db.Classify(fmt.Errorf("find a booking by its reference: %w", err))
+	}
+	return s.Booking(ctx, actor, BookingID{Region: region, UUID: id})
 }
 
 // BookingOfHold reads the booking that a hold became, or nil while there is none.

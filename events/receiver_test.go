@@ -24,12 +24,12 @@ func TestTheDocumentedReceiverWorks(t *testing.T) {
 	t.Cleanup(server.Close)
 	endpoint := o.endpoint(o.Owner, "http://"+server.Listener.Addr().String())
 	busy := true
-	receiver, err := receive(endpoint.Secret, func(event, kind, id string, version int64) error {
+	receiver, err := receive(endpoint.Secret, func(event, eventType, kind, id string, version int64) error {
 		if busy {
 			busy = false
 			return errors.New("busy")
 		}
-		worked = append(worked, fmt.Sprintf("%s %s %t %d", event, kind, strings.HasPrefix(id, "book_eu_"), version))
+		worked = append(worked, fmt.Sprintf("%s %s %s %t %d", event, eventType, kind, strings.HasPrefix(id, "book_eu_"), version))
 		return nil
 	})
 	if err != nil {
@@ -42,7 +42,7 @@ func TestTheDocumentedReceiverWorks(t *testing.T) {
 	expect(t, "while it is busy", o.standing(endpoint), "PENDING 1 503 the receiver answered 503")
 	o.due()
 	o.deliver(endpoint)
-	expect(t, "what was worked", fmt.Sprint(worked), fmt.Sprintf("[%s booking true 1]", id))
+	expect(t, "what was worked", fmt.Sprint(worked), fmt.Sprintf("[%s booking.confirmed booking true 1]", id))
 	response, err := http.Post(server.URL, "application/json", strings.NewReader("{}")) //nolint:noctx // this is anybody's request
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestTheDocumentedReceiverWorks(t *testing.T) {
 
 // receive takes one message. secret is what createWebhookEndpoint showed, "whsec_…"; work is yours and
 // may be given the same event twice.
-func receive(secret string, work func(event, kind, id string, version int64) error) (http.HandlerFunc, error) {
+func receive(secret string, work func(event, eventType, kind, id string, version int64) error) (http.HandlerFunc, error) {
 	verifier, err := standardwebhooks.NewWebhook(secret)
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func receive(secret string, work func(event, kind, id string, version int64) err
 			http.Error(w, "not JSON", http.StatusBadRequest)
 			return
 		}
-		if err := work(r.Header.Get("webhook-id"), message.Data.Kind, message.Data.ID, message.Data.Version); err != nil {
+		if err := work(r.Header.Get("webhook-id"), message.Type, message.Data.Kind, message.Data.ID, message.Data.Version); err != nil {
 			http.Error(w, "later, please", http.StatusServiceUnavailable) // it comes again
 			return
 		}

@@ -25,11 +25,29 @@ func (r *queryResolver) Booking(ctx context.Context, id string) (*generated.Book
 	return one(booking, err, bookingView)
 }
 
+// BookingByReference is the resolver for the bookingByReference field.
+func (r *queryResolver) BookingByReference(ctx context.Context, reference string, region *string) (*generated.Booking, error) {
+	var d decoder
+	actor := actorOf(ctx)
+	where := readOptionalRegion(&d, region)
+	if where == "" {
+		where = actor.Session.Region
+	}
+	if d.err == nil && where == "" {
+		d.err = fault.Invalid("region", "expected the region of the booking's stock, such as \"eu\"")
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	booking, err := r.bookings.BookingByReference(ctx, actor, where, reference)
+	return one(booking, err, bookingView)
+}
+
 // Bookings is the resolver for the bookings field.
 func (r *queryResolver) Bookings(ctx context.Context, region *string, first int64, after *string) (*generated.BookingConnection, error) {
 	var d decoder
 	actor := actorOf(ctx)
-	where := readOptionalRegion(&d, "region", region)
+	where := readOptionalRegion(&d, region)
 	if where == "" {
 		where = actor.Session.Region
 	}

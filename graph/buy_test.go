@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -402,5 +403,35 @@ func TestAPresaleCodeOpensTheSaleEarly(t *testing.T) {
 	h.admin.get(`query($show: ID!) { presaleCodes(show: $show) { nodes { code uses held used } } }`, vars{"show": h.show}, &codes)
 	if n := codes.PresaleCodes.Nodes; len(n) != 1 || n[0].Code != "FANCLUB" || n[0].Uses != 2 || n[0].Held != 2 || n[0].Used != 0 {
 		t.Errorf("the codes are %+v", n)
+	}
+}
+
+// The code that a guest reads out finds the booking, for those who may see it and for nobody else.
+func TestABookingIsFoundByItsReference(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	h, other := newHouse(t, s), newHouse(t, s)
+	guest := h.guest()
+	hold := h.hold(guest, vars{"pool": vars{"pool": h.standing, "quantity": 1}})
+	sale := h.checkout(guest, vars{
+		"requestKey": key(), "hold": hold.ID, "paymentMethod": vars{"token": "tok_approve"}, "expectedTotal": vars{"amountMinor": 1500, "currency": "EUR"},
+	})
+	const query = `query($reference: String!, $region: String) { bookingByReference(reference: $reference, region: $region) { id } }`
+	spoken := strings.ToLower(sale.Booking.Reference[:4]) + " " + sale.Booking.Reference[4:]
+	for name, as := range map[string]client{"the guest": guest, "the box office": h.admin} {
+		var answer struct{ BookingByReference created }
+		as.get(query, vars{"reference": spoken, "region": "eu"}, &answer)
+		if answer.BookingByReference.ID != sale.Booking.ID {
+			t.Errorf("%s finds %q, want %q", name, answer.BookingByReference.ID, sale.Booking.ID)
+		}
+	}
+	nobodys := other.admin.post(query, vars{"reference": "ZZZZZZZZZZZZ", "region": "eu"}).body
+	for name, as := range map[string]client{"another guest": h.guest(), "another tenant": other.admin} {
+		if got := as.post(query, vars{"reference": sale.Booking.Reference, "region": "eu"}).body; got != nobodys {
+			t.Errorf("%s is told %s, want %s", name, got, nobodys)
+		}
+	}
+	if got := h.admin.post(query, vars{"reference": "ABC", "region": "eu"}).body; !strings.Contains(got, "BAD_INPUT") {
+		t.Errorf("a short code is answered with %s", got)
 	}
 }

@@ -61,12 +61,12 @@ func readRegion(d *decoder, field, text string) ids.Region {
 	return region
 }
 
-// readOptionalRegion gives no region for a part that is left out.
-func readOptionalRegion(d *decoder, field string, text *string) ids.Region {
+// readOptionalRegion reads the argument region, and gives no region when it is left out.
+func readOptionalRegion(d *decoder, text *string) ids.Region {
 	if text == nil {
 		return ""
 	}
-	return readRegion(d, field, *text)
+	return readRegion(d, "region", *text)
 }
 
 func readMoney(d *decoder, field string, input generated.MoneyInput) money.Amount {

@@ -109,8 +109,11 @@ func (p *presenter) fault(ctx context.Context, shown *gqlerror.Error, known *fau
 	case fault.KindUnavailable:
 		shown.Extensions["code"] = codeUnavailable
 		shown.Extensions["retryAfterMs"] = retryAfterMs
-		p.logger.LogAttrs(ctx, slog.LevelWarn, "a request met something that is down",
-			slog.String("request_id", requestIDFrom(ctx)), slog.String("message", known.Message), slog.Any("error", errors.Unwrap(known)))
+		attributes := []slog.Attr{slog.String("request_id", requestIDFrom(ctx)), slog.String("message", known.Message)}
+		if cause := errors.Unwrap(known); cause != nil {
+			attributes = append(attributes, slog.Any("error", cause))
+		}
+		p.logger.LogAttrs(ctx, slog.LevelWarn, "a request met something that is down", attributes...)
 	case fault.KindInternal:
 	}
 }

@@ -50,7 +50,7 @@ func (l *limits) MutateOperationContext(_ context.Context, operation *graphql.Op
 	total := w.selection(operation.Operation.SelectionSet)
 	switch {
 	case w.introspects && !l.introspection:
-		return failure(codeForbidden, "introspection is off on this server: the schema is part of its documentation")
+		return failure(codeForbidden, "introspection is off on this server: the schema is graph/schema.graphql of the repository, and `holdfast serve --introspection` turns it on")
 	case total.depth > l.maxDepth:
 		return failureOf("the fields of the operation are nested %d deep; at most %d are allowed", total.depth, l.maxDepth)
 	case total.cost > l.maxCost:

@@ -90,6 +90,7 @@ type Bookings interface {
 	MarkNoShow(ctx context.Context, actor tenants.Actor, requestKey string, id bookings.BookingID, ordinals []int64) (bookings.Booking, error)
 
 	Booking(ctx context.Context, actor tenants.Actor, id bookings.BookingID) (bookings.Booking, error)
+	BookingByReference(ctx context.Context, actor tenants.Actor, region ids.Region, reference string) (bookings.Booking, error)
 	BookingOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) (*bookings.Booking, error)
 	Bookings(ctx context.Context, actor tenants.Actor, region ids.Region, after *bookings.Cursor, limit int) ([]bookings.Booking, bool, error)
 	AttemptsOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) ([]payments.Attempt, error)

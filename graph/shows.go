@@ -24,7 +24,7 @@ const listShows = "shows"
 func (r *queryResolver) Shows(ctx context.Context, region, venue *string, from *time.Time, first int64, after *string) (*generated.ShowConnection, error) {
 	var d decoder
 	filter := inventory.ShowFilter{
-		Region: readOptionalRegion(&d, "region", region),
+		Region: readOptionalRegion(&d, region),
 		Venue:  readOptionalID[tenants.VenueKind](&d, "venue", venue),
 	}
 	if from != nil {

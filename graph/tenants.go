@@ -269,7 +269,7 @@ func (r *mutationResolver) RevokeKey(ctx context.Context, input generated.Revoke
 // StartGuestSession is the resolver for the startGuestSession field.
 func (r *mutationResolver) StartGuestSession(ctx context.Context, region *string) (*generated.GuestSession, error) {
 	var d decoder
-	where := readOptionalRegion(&d, "region", region)
+	where := readOptionalRegion(&d, region)
 	if d.err != nil {
 		return nil, d.err
 	}

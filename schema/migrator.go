@@ -161,14 +161,16 @@ func (m migrator) moveTo(ctx context.Context, target int) error {
 		case version == target:
 			return nil
 		case version < target:
-			err = m.step(version+1, 1)
+			if err := m.step(version+1, 1); err != nil {
+				return err
+			}
+			m.logger.InfoContext(ctx, "schema migration applied", "version", version+1, "of", target)
 		default:
-			err = m.step(version, -1)
+			if err := m.step(version, -1); err != nil {
+				return err
+			}
+			m.logger.InfoContext(ctx, "schema migration taken back", "version", version, "down_to", target)
 		}
-		if err != nil {
-			return err
-		}
-		m.logger.InfoContext(ctx, "schema migrated", "from_version", version, "target_version", target)
 	}
 }
 

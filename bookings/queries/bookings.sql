@@ -33,6 +33,11 @@ SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner
 FROM bookings
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
 
+-- name: BookingByReference :one
+SELECT id
+FROM bookings
+WHERE tenant_id = @tenant_id AND region = @region AND reference = @reference;
+
 -- name: BookingByHold :one
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
     state, total_minor, currency, version, booked_at, cancellation

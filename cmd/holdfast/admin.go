@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"path"
 	"strings"
 	"time"
 
@@ -21,8 +23,10 @@ import (
 const (
 	adminPath      = "/admin/"
 	adminSignIn    = "/admin/signin"
+	adminNext      = "next"
 	adminCookie    = "holdfast_admin"
 	maxAdminBytes  = 64 << 10
+	maxAdminNext   = 2000
 	adminPolicy    = "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 	adminAppPolicy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'"
 )
@@ -56,7 +60,9 @@ func (a *app) adminPages(ctx context.Context) (http.Handler, error) {
 	}
 	p := &adminPages{tenants: a.tenants, policy: a.policy, logger: a.logger, page: page, failures: newSignInFailures(time.Now)}
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET "+adminSignIn, func(w http.ResponseWriter, _ *http.Request) { p.show(w, http.StatusOK, adminView{Title: "Sign in"}) })
+	mux.HandleFunc("GET "+adminSignIn, func(w http.ResponseWriter, r *http.Request) {
+		p.show(w, http.StatusOK, adminView{Title: "Sign in", Next: adminPage(r.URL.Query().Get(adminNext))})
+	})
 	mux.HandleFunc("POST "+adminSignIn, p.signIn)
 	mux.HandleFunc("POST /admin/signout", p.signOut)
 	mux.HandleFunc("GET /admin/style.css", func(w http.ResponseWriter, _ *http.Request) {
@@ -101,7 +107,7 @@ func (p *adminPages) require(action policies.Action, next http.Handler) http.Han
 		case err == nil:
 			next.ServeHTTP(w, r)
 		case kind == fault.KindUnauthenticated && r.Method == http.MethodGet && !strings.HasPrefix(r.URL.Path, "/admin/river/api/"):
-			http.Redirect(w, r, adminSignIn, http.StatusSeeOther)
+			http.Redirect(w, r, signInFor(r.URL), http.StatusSeeOther)
 		case kind == fault.KindUnavailable:
 			answer(w, http.StatusServiceUnavailable, kind.String(), "the database does not answer")
 		case statusOf(kind) < http.StatusInternalServerError:
@@ -111,6 +117,32 @@ func (p *adminPages) require(action policies.Action, next http.Handler) http.Han
 			answer(w, statusOf(kind), kind.String(), "the log says why")
 		}
 	})
+}
+
+// signInFor is the sign-in that leads to a page.
+func signInFor(page *url.URL) string {
+	next := adminPage(page.RequestURI())
+	if next == adminPath {
+		return adminSignIn
+	}
+	return adminSignIn + "?" + url.Values{adminNext: {next}}.Encode()
+}
+
+// adminPage is the page that somebody asked to be sent to, if it is one of these, or the first of them:
+// a link must not send whoever signs in to another site, nor to another part of this one.
+func adminPage(asked string) string {
+	page, err := url.Parse(asked)
+	if err != nil || len(asked) > maxAdminNext || page.Scheme != "" || page.Host != "" || page.User != nil || page.Opaque != "" {
+		return adminPath
+	}
+	if !strings.HasPrefix(path.Clean(page.Path), adminPath) || path.Clean(page.Path) == adminSignIn || strings.Contains(page.Path, `\`) {
+		return adminPath
+	}
+	target := url.URL{Path: page.Path, RawPath: page.RawPath, RawQuery: page.RawQuery}
+	if strings.HasPrefix(target.Path, adminPath) {
+		return target.String()
+	}
+	return adminPath
 }
 
 func (p *adminPages) mayDo(r *http.Request, action policies.Action) error {
@@ -127,31 +159,31 @@ func (p *adminPages) mayDo(r *http.Request, action policies.Action) error {
 
 // signIn takes a platform key and starts a session in its place.
 func (p *adminPages) signIn(w http.ResponseWriter, r *http.Request) {
-	ctx, from := r.Context(), remoteHost(r)
+	ctx, from, next := r.Context(), remoteHost(r), adminPage(r.PostFormValue(adminNext))
 	if wait := p.failures.wait(from); wait > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(int(wait.Seconds())+1))
-		p.show(w, http.StatusTooManyRequests, adminView{Title: "Sign in", Problem: "Too many keys were refused. Wait a minute."})
+		p.show(w, http.StatusTooManyRequests, adminView{Title: "Sign in", Next: next, Problem: "Too many keys were refused. Wait a minute."})
 		return
 	}
 	session, actor, err := p.start(ctx, strings.TrimSpace(r.PostFormValue("key")))
 	if err == nil {
 		p.logger.InfoContext(ctx, "an operator signed in", "key", actor.Key.String(), "from", from)
 		http.SetCookie(w, adminSession(r, session.Token, time.Until(session.ExpiresAt)))
-		http.Redirect(w, r, adminPath, http.StatusSeeOther)
+		http.Redirect(w, r, next, http.StatusSeeOther)
 		return
 	}
 	switch kind := fault.KindOf(err); kind {
 	case fault.KindUnauthenticated, fault.KindDenied:
 		p.failures.note(from)
 		p.logger.WarnContext(ctx, "a sign-in was refused", "from", from, "kind", kind.String())
-		p.show(w, statusOf(kind), adminView{Title: "Sign in", Problem: "This key does not open the admin pages: a platform key does."})
+		p.show(w, statusOf(kind), adminView{Title: "Sign in", Next: next, Problem: "This key does not open the admin pages: a platform key does."})
 	case fault.KindUnavailable:
-		p.show(w, http.StatusServiceUnavailable, adminView{Title: "Sign in", Problem: "The database does not answer. Try again."})
+		p.show(w, http.StatusServiceUnavailable, adminView{Title: "Sign in", Next: next, Problem: "The database does not answer. Try again."})
 	case fault.KindInvalid, fault.KindNotFound, fault.KindConflict, fault.KindExhausted, fault.KindInternal:
 		fallthrough
 	default:
 		p.logger.ErrorContext(ctx, "a sign-in failed", "error", err)
-		p.show(w, http.StatusInternalServerError, adminView{Title: "Sign in", Problem: "It failed. The log says why."})
+		p.show(w, http.StatusInternalServerError, adminView{Title: "Sign in", Next: next, Problem: "It failed. The log says why."})
 	}
 }
 
@@ -202,7 +234,9 @@ func loopback(address string) bool {
 // adminView is what the admin page shows.
 type adminView struct {
 	Title, Problem string
-	SignedIn       bool
+	// Next is the page that the sign-in leads to.
+	Next     string
+	SignedIn bool
 }
 
 func (p *adminPages) show(w http.ResponseWriter, status int, view adminView) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"html"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -167,10 +168,13 @@ func TestAPlatformKeySeesTheJobs(t *testing.T) {
 func TestWithoutASessionThereIsOnlyTheSignIn(t *testing.T) {
 	t.Parallel()
 	site := newAdminSite(t)
-	for _, path := range []string{"/admin/", "/admin/river/", "/admin/river/jobs/1"} {
+	for path, signIn := range map[string]string{
+		"/admin/": "/admin/signin", "/admin/river/": "/admin/signin?next=%2Fadmin%2Friver%2F",
+		"/admin/river/jobs/1?state=available": "/admin/signin?next=%2Fadmin%2Friver%2Fjobs%2F1%3Fstate%3Davailable",
+	} {
 		for _, cookie := range []string{"", adminCookie + "=hfa_nonsense", adminCookie + "=" + site.platform} {
 			response, _ := site.visit(t, browser(t), http.MethodGet, path, nil, "Cookie", cookie)
-			if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != "/admin/signin" {
+			if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != signIn {
 				t.Errorf("%s with %q: %d to %q", path, cookie, response.StatusCode, response.Header.Get("Location"))
 			}
 		}
@@ -189,6 +193,40 @@ func TestWithoutASessionThereIsOnlyTheSignIn(t *testing.T) {
 	site.app.probes().ServeHTTP(recorder, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/admin/signin", nil))
 	if recorder.Code != http.StatusNotFound {
 		t.Errorf("switched off, the sign-in is answered with %d", recorder.Code)
+	}
+}
+
+func TestSignInLeadsToThePageAskedFor(t *testing.T) {
+	t.Parallel()
+	site := newAdminSite(t)
+	for asked, want := range map[string]string{
+		"/admin/river/":                       "/admin/river/",
+		"/admin/river/jobs?state=available&a": "/admin/river/jobs?state=available&a",
+		"":                                    "/admin/",
+		"/admin/signin":                       "/admin/",
+		"/graphql":                            "/admin/",
+		"/admin/../graphql":                   "/admin/",
+		"/admin/%2e%2e/graphql":               "/admin/",
+		"//evil.example/admin/":               "/admin/",
+		"///evil.example/admin/":              "/admin/",
+		"https://evil.example/admin/river/":   "/admin/",
+		"https:/admin/river/":                 "/admin/",
+		"javascript:alert(1)":                 "/admin/",
+		`/\evil.example/admin/`:               "/admin/",
+		`/admin/\evil.example`:                "/admin/",
+		"/x/..//evil.example/../admin/river":  "/admin/",
+		"/admin/river/\r\nSet-Cookie: a=b":    "/admin/",
+		"/admin/" + strings.Repeat("a", 2000): "/admin/",
+	} {
+		b := browser(t)
+		_, page := site.visit(t, b, http.MethodGet, "/admin/signin?"+url.Values{"next": {asked}}.Encode(), nil)
+		if !strings.Contains(page, `name="next" type="hidden" value="`+html.EscapeString(want)+`"`) {
+			t.Errorf("%q: the page has no way to %q: %s", asked, want, page)
+		}
+		response, _ := site.visit(t, b, http.MethodPost, "/admin/signin", url.Values{"key": {site.platform}, "next": {asked}})
+		if response.StatusCode != http.StatusSeeOther || response.Header.Get("Location") != want {
+			t.Errorf("%q leads to %d %q, want %q", asked, response.StatusCode, response.Header.Get("Location"), want)
+		}
 	}
 }
 

@@ -39,9 +39,11 @@ data stay.`
 
 // devState is what a development installation remembers between starts, beside its data.
 type devState struct {
-	SandboxSecret        string     `json:"sandboxSecret"`
-	SandboxWebhookSecret string     `json:"sandboxWebhookSecret"`
-	Keys                 sampleKeys `json:"keys"`
+	SandboxSecret        string `json:"sandboxSecret"`
+	SandboxWebhookSecret string `json:"sandboxWebhookSecret"`
+	// DatabaseURL is for other programs while dev runs: an engine of its own has another port at each start.
+	DatabaseURL string     `json:"databaseUrl"`
+	Keys        sampleKeys `json:"keys"`
 }
 
 // devStateFile holds secrets, so only its owner may read it.
@@ -106,6 +108,7 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 	if state.Keys, err = a.sampleData(ctx, state.Keys, out); err != nil {
 		return err
 	}
+	state.DatabaseURL = s.url
 	if err := writeDevState(root.DataDir, state); err != nil {
 		return err
 	}

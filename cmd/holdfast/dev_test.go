@@ -159,6 +159,9 @@ func TestDevServesThePastedQueryAndKeepsItsData(t *testing.T) {
 	if err != nil || info.Mode().Perm() != privateFile {
 		t.Errorf("the file with the keys: %v, %v", info, err)
 	}
+	if state, err := readDevState(dataDir); err != nil || state.DatabaseURL == "" || databaseURL != "" && state.DatabaseURL != databaseURL {
+		t.Errorf("the file does not say where the database is: %v", err)
+	}
 	first.end(t)
 
 	second := startDev(t, dataDir, databaseURL)

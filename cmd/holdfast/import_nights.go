@@ -23,7 +23,7 @@ type importNightsCommand struct {
 func (importNightsCommand) Help() string {
 	return `Columns, in any order: night (2027-03-14), physical, out_of_order, oversell,
 rate (12.50, in the currency of the hotel) or rate_minor (1250), stop_sell,
-closed_to_arrival, closed_to_departure (true or false), min_stay_arrival,
+closed_to_arrival, closed_to_departure (true, yes or 1; false, no or 0), min_stay_arrival,
 max_stay_arrival, min_stay_through, max_stay_through (nights; 0 is no rule).
 
 Only night is required. An empty cell leaves what is there. A night that does

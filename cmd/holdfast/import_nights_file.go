@@ -93,6 +93,10 @@ func parseNights(path string, content []byte, currency money.Currency) ([]lineOf
 	case err != nil:
 		found.add(1, "", "%s", csvProblem(err))
 	default:
+		if len(record) == 1 && strings.Contains(record[0], ";") {
+			found.add(1, "", "the cells are separated by semicolons; expected commas, and amounts with a point: 12.50")
+			break
+		}
 		header = nightHeader(record, columns, &found)
 	}
 	if err := found.err(); err != nil {
@@ -219,7 +223,7 @@ func parseFlag(cell string) (bool, error) {
 	case "false", "no", "0":
 		return false, nil
 	}
-	return false, errors.New("expected true or false")
+	return false, errors.New("expected true, yes or 1, or false, no or 0")
 }
 
 // parseDecimal reads an amount such as "12.50" into minor units of a currency. It takes no sign, no

@@ -110,6 +110,7 @@ func TestImportNightsSaysWhatIsWrong(t *testing.T) {
 	}{
 		"empty":              {"", []string{"line 1", "header"}},
 		"no nights":          {"night,physical\n", []string{"no nights"}},
+		"semicolons":         {"night;physical;rate\n2097-11-01;3;12,50\n", []string{"line 1", "semicolons", "commas"}},
 		"no night column":    {"physical\n3\n", []string{"line 1", "night", "missing"}},
 		"unknown column":     {"night,rooms\n2097-11-01,3\n", []string{"line 1", `"rooms"`}},
 		"column twice":       {"night,rate,rate\n2097-11-01,3,3\n", []string{"line 1", "rate", "twice"}},
@@ -119,7 +120,7 @@ func TestImportNightsSaysWhatIsWrong(t *testing.T) {
 		"negative":           {"night,physical\n2097-11-01,-1\n", []string{"line 2", "column physical", "0 to 100000"}},
 		"fraction":           {"night,physical\n2097-11-01,1.5\n", []string{"line 2", "column physical"}},
 		"too many":           {"night,oversell\n2097-11-01,100001\n", []string{"line 2", "column oversell"}},
-		"flag":               {"night,stop_sell\n2097-11-01,maybe\n", []string{"line 2", "column stop_sell", "true or false"}},
+		"flag":               {"night,stop_sell\n2097-11-01,maybe\n", []string{"line 2", "column stop_sell", "true, yes or 1"}},
 		"rule":               {"night,max_stay_through\n2097-11-01,367\n", []string{"line 2", "column max_stay_through"}},
 		"rules contradict":   {"night,min_stay_arrival,max_stay_arrival\n2097-11-01,3,2\n", []string{"line 2", "column min_stay_arrival"}},
 		"too many of repair": {"night,physical,out_of_order\n2097-11-01,3,4\n", []string{"line 2", "column out_of_order"}},

@@ -23,7 +23,7 @@ import (
 
 // cli is the command line. Environment variables stand beside the flags they set.
 type cli struct {
-	DatabaseURL string `name:"database-url" env:"HOLDFAST_DATABASE_URL" help:"A postgres:// URL of CockroachDB or PostgreSQL. serve, work and regions need it. Without it dev and migrate find or start an engine in --data-dir, audit, import and key use the one whose data is there, and demo, bench and chaos start one that is thrown away."`
+	DatabaseURL string `name:"database-url" env:"HOLDFAST_DATABASE_URL" help:"A postgres:// URL of CockroachDB or PostgreSQL. serve, work and regions need it. Without it dev and migrate find or start an engine in --data-dir, audit, import, key and reconcile use the one whose data is there, and demo, bench and chaos start one that is thrown away."`
 	DataDir     string `name:"data-dir" env:"HOLDFAST_DATA_DIR" default:".holdfast" help:"Where the engine that Holdfast starts keeps its data, and dev its keys; not used with serve, work, regions, demo, bench and chaos."`
 	LogLevel    string `name:"log-level" env:"HOLDFAST_LOG_LEVEL" default:"info" enum:"debug,info,warn,error" help:"The least severe log entry to write: debug, info, warn or error."`
 

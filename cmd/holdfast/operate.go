@@ -113,6 +113,7 @@ func (c *keyCreateCommand) Run(ctx context.Context, root *cli) error {
 			return err
 		}
 		fmt.Println(secret)
+		fmt.Fprintln(os.Stderr, "This is the only time the key is shown: keep it now.")
 		return nil
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -20,8 +21,8 @@ import (
 
 type reconcileCommand struct {
 	providerFlags
-	Since    string `required:"" placeholder:"24h" help:"From when on: a time such as 2026-11-30T00:00:00Z, or how long ago, such as 24h."`
-	Until    string `placeholder:"2026-12-01T00:00:00Z" help:"Until when, in the same forms; by default until now."`
+	Since    string `required:"" placeholder:"WHEN" help:"From when on: a time such as 2026-11-30T00:00:00Z, or how long ago, such as 24h or 7d."`
+	Until    string `placeholder:"WHEN" help:"Until when, in the same forms; by default until now."`
 	Tenant   string `help:"Look at one tenant, by its public id."`
 	Provider string `help:"Look at one payment provider, such as sandbox or stripe; with --csv, whose charges they are."`
 	Account  string `help:"The account of the charges in --csv, where the file does not say it."`
@@ -137,14 +138,22 @@ func (c *reconcileCommand) input(now time.Time) (bookings.Range, error) {
 	return input, nil
 }
 
-// instantOf reads a time, or a duration before now.
+// maxDaysAgo bounds what is asked for in days: a hundred years.
+const maxDaysAgo = 36_500
+
+// instantOf reads a time, or how long before now it is. A day is 24 hours.
 func instantOf(text string, now time.Time) (time.Time, error) {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at, nil
 	}
+	if days, isDays := strings.CutSuffix(text, "d"); isDays {
+		if n, err := strconv.ParseUint(days, 10, 32); err == nil && n <= maxDaysAgo {
+			return now.Add(-time.Duration(n) * 24 * time.Hour), nil //nolint:gosec // it is bounded above
+		}
+	}
 	ago, err := time.ParseDuration(text)
 	if err != nil || ago < 0 {
-		return time.Time{}, fmt.Errorf("expected a time such as 2026-11-30T00:00:00Z or a duration such as 24h, got %.40q", text)
+		return time.Time{}, fmt.Errorf("expected a time such as 2026-11-30T00:00:00Z or a duration such as 24h or 7d, got %.40q", text)
 	}
 	return now.Add(-ago), nil
 }

@@ -150,9 +150,14 @@ func TestFlagsOfReconcile(t *testing.T) {
 	if err != nil || !input.Since.Equal(now.Add(-24*time.Hour)) || !input.Until.Equal(now.Add(-time.Hour)) {
 		t.Errorf("it reads %+v, %v", input, err)
 	}
+	if input, err = (&reconcileCommand{Since: "7d"}).input(now); err != nil || !input.Since.Equal(now.AddDate(0, 0, -7)) {
+		t.Errorf("it reads %+v, %v", input, err)
+	}
 	for words, c := range map[string]reconcileCommand{
 		"--since: expected a time":  {Since: "yesterday"},
 		"--since: expected a":       {Since: "-3h"},
+		"or 7d, got \"-7d\"":        {Since: "-7d"},
+		"or 7d, got \"36501d\"":     {Since: "36501d"},
 		"--until: expected a time ": {Since: "1h", Until: "2h"},
 		"--tenant":                  {Since: "1h", Tenant: "nobody"},
 		"--provider: say whose":     {Since: "1h", CSV: "f.csv"},

@@ -34,6 +34,12 @@ type providerFlags struct {
 func (p providerFlags) gateways() (map[string]payments.Gateway, error) {
 	all := map[string]payments.Gateway{}
 	if p.SandboxURL != "" {
+		switch {
+		case p.SandboxSecret == "":
+			return nil, errors.New("HOLDFAST_SANDBOX_SECRET is not set, but HOLDFAST_SANDBOX_URL is")
+		case p.SandboxWebhookSecrets == "":
+			return nil, errors.New("HOLDFAST_SANDBOX_WEBHOOK_SECRETS is not set, but HOLDFAST_SANDBOX_URL is")
+		}
 		gateway, err := sandbox.NewGateway(sandbox.GatewayConfig{
 			BaseURL: p.SandboxURL, SecretKey: p.SandboxSecret, WebhookSecrets: strings.Split(p.SandboxWebhookSecrets, ","),
 		})
@@ -43,6 +49,9 @@ func (p providerFlags) gateways() (map[string]payments.Gateway, error) {
 		all[sandbox.Name] = gateway
 	}
 	if p.StripeSecretKey != "" {
+		if p.StripeWebhookSecrets == "" {
+			return nil, errors.New("HOLDFAST_STRIPE_WEBHOOK_SECRETS is not set, but HOLDFAST_STRIPE_SECRET_KEY is")
+		}
 		gateway, err := stripe.NewGateway(stripe.Config{
 			SecretKey: p.StripeSecretKey, WebhookSecrets: strings.Split(p.StripeWebhookSecrets, ","), PlatformAccount: p.StripePlatformAccount,
 			ReturnURL: p.StripeReturnURL, Timeout: p.StripeTimeout, BaseURL: p.StripeURL,

@@ -121,6 +121,7 @@ type PropertyResolver interface {
 type QueryResolver interface {
 	Node(ctx context.Context, id string) (Node, error)
 	Booking(ctx context.Context, id string) (*Booking, error)
+	BookingByReference(ctx context.Context, reference string, region *string) (*Booking, error)
 	Bookings(ctx context.Context, region *string, first int64, after *string) (*BookingConnection, error)
 	Audit(ctx context.Context, tenant *string) (*AuditReport, error)
 	CancellationPolicy(ctx context.Context, show *string, venue *string, property *string) (*CancellationPolicy, error)
@@ -336,6 +337,15 @@ var sources = []*ast.Source{
   booking(
     "The booking's id."
     id: ID!
+  ): Booking
+  """
+  A booking by the short code that people read to each other, for those who may read it by its id.
+  """
+  bookingByReference(
+    "The code, 12 letters and digits; small letters and spaces are forgiven."
+    reference: String!
+    "The region of its stock, such as \"eu\"; by default that of the guest session."
+    region: String
   ): Booking
   """
   Bookings of one region from the newest: a guest's own, a partner's channel's, or for an admin key
@@ -7635,6 +7645,28 @@ func (ec *executionContext) field_Query_audit_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["tenant"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_bookingByReference_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "reference",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["reference"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "region",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["region"] = arg1
 	return args, nil
 }
 
@@ -17988,6 +18020,50 @@ func (ec *executionContext) fieldContext_Query_booking(ctx context.Context, fiel
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_booking_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_bookingByReference(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_bookingByReference(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().BookingByReference(ctx, fc.Args["reference"].(string), fc.Args["region"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Booking) graphql.Marshaler {
+			return ec.marshalOBooking2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBooking(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_bookingByReference(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Booking(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_bookingByReference_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -32810,6 +32886,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, false,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_booking(ctx, field)
+				})
+		case "bookingByReference":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_bookingByReference(ctx, field)
 				})
 		case "bookings":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,

@@ -69,6 +69,25 @@ func (q *Queries) BookingByHold(ctx context.Context, arg BookingByHoldParams) (B
 	return i, err
 }
 
+const bookingByReference = `-- name: BookingByReference :one
+SELECT id
+FROM bookings
+WHERE tenant_id = $1 AND region = $2 AND reference = $3
+`
+
+type BookingByReferenceParams struct {
+	TenantID  uuid.UUID
+	Region    string
+	Reference string
+}
+
+func (q *Queries) BookingByReference(ctx context.Context, arg BookingByReferenceParams) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, bookingByReference, arg.TenantID, arg.Region, arg.Reference)
+	var id uuid.UUID
+	err := row.Scan(&id)
+	return id, err
+}
+
 const bookingGet = `-- name: BookingGet :one
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
     state, total_minor, currency, version, booked_at, cancellation
