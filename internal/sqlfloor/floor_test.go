@@ -59,8 +59,8 @@ func exceptions() []exception {
 			"a bearer names no tenant: the key's id, and the secret behind it, tell whose it is",
 		},
 		{
-			"tenant", "cmd/holdfast/chaos_check.go", "FROM payment_repairs",
-			"the chaos command counts in a database of its own",
+			"tenant", "cmd/holdfast/chaos_check.go", "",
+			"every statement of this file counts, or lets time pass, in the database that the chaos command made for itself",
 		},
 		{
 			"tenant", "tenants/queries/keys.sql", "KeyUpdateLastUsed",
