@@ -198,6 +198,7 @@ func TestADryRunForeseesWhatIsHalfDone(t *testing.T) {
 			hold := guest.Hold(b.hall.Seats(1))
 			b.onPage(t, guest, hold)
 			b.Lapse(hold)
+			b.Exec("UPDATE payment_attempts SET pay_until = clock_timestamp() - interval '1 second' WHERE tenant_id = $1")
 			return b
 		}, "RELEASED 1, waiting 0"},
 		"a refund of disputed money": {func(t *testing.T) box {

@@ -271,7 +271,7 @@ func TestARevokedKeyIsOut(t *testing.T) {
 	if response, _ := site.visit(t, b, http.MethodGet, "/admin/river/api/queues", nil); response.StatusCode != http.StatusUnauthorized {
 		t.Errorf("the API is answered with %d", response.StatusCode)
 	}
-	if response, _ := site.visit(t, b, http.MethodGet, "/admin/river/", nil); response.Header.Get("Location") != "/admin/signin" {
+	if response, _ := site.visit(t, b, http.MethodGet, "/admin/river/", nil); response.Header.Get("Location") != "/admin/signin?next=%2Fadmin%2Friver%2F" {
 		t.Errorf("the page is answered with %d", response.StatusCode)
 	}
 	if response, _ := site.signIn(t, b, site.platform); response.StatusCode != http.StatusUnauthorized {

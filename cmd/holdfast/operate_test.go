@@ -48,7 +48,7 @@ func TestMigrateToNothingAsksBack(t *testing.T) {
 	if err := schema.RequireVersion(ctx, s.db); err != nil {
 		t.Errorf("after the question: %v", err)
 	}
-	wantError(t, (&migrateCommand{To: "4"}).Run(ctx, root), "take the schema back from version", "--yes", "nothing was changed")
+	wantError(t, (&migrateCommand{To: "4"}).Run(ctx, root), "would drop what the migrations 5 to", "--yes", "nothing was changed")
 	if err := schema.RequireVersion(ctx, s.db); err != nil {
 		t.Errorf("after the other question: %v", err)
 	}
