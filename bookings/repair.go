@@ -153,8 +153,9 @@ func mendedRefundTx(ctx context.Context, tx pgx.Tx, by Driver, attempt payments.
 	if retried {
 		return repairTx(ctx, tx, RepairRefundRetried, by, attempt, &refund, now)
 	}
-	// The first look is the job's, soon after the request; whoever comes later finds it undone.
-	late := refund.Checks > 1 || by != DriverJob && now.After(refund.RequestedAt.Add(jobPatience))
+	// The first look is the job's, soon after the request; whoever comes later finds it undone. Looks
+	// at the same moment, which the job and a reconciler may take, are no sign of a lost answer.
+	late := now.After(refund.RequestedAt.Add(jobPatience)) && (by != DriverJob || refund.Checks > 1)
 	if by == DriverWebhook {
 		late = now.After(refund.RequestedAt.Add(refundPatience))
 	}

@@ -222,6 +222,7 @@ func TestRefundsThatWereMendedAreCounted(t *testing.T) {
 			t.Fatal(err)
 		}
 		expect(t, "after the first", b.repairs(t), "none")
+		b.Age(time.Minute)
 		b.Settle()
 		expect(t, "after the second", b.repairs(t), "REFUND_COMPLETED 1")
 	})
