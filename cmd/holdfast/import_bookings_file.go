@@ -29,10 +29,12 @@ type historyRow struct {
 	line     int
 	hotel    string
 	roomType string
-	booked   civil.Date
-	arrival  civil.Date
-	nights   int
-	status   historyStatus
+	// channel is where it was sold; empty in a file without the column.
+	channel string
+	booked  civil.Date
+	arrival civil.Date
+	nights  int
+	status  historyStatus
 	// settled is when the status was set: the day of the cancellation, arrival or departure.
 	settled civil.Date
 	// rateMinor is the average daily rate that was paid. It may be negative; it only helps to find
@@ -69,6 +71,7 @@ const (
 	maxHistoryNights   = 10_000
 	maxHistoryRate     = 1_000_000
 	maxRoomTypeLetters = 20
+	maxChannelLetters  = 64
 )
 
 // historyColumns are the columns that the import needs; the file may have others.
@@ -78,6 +81,9 @@ func historyColumns() []string {
 		"stays_in_week_nights", "reserved_room_type", "adr", "reservation_status", "reservation_status_date",
 	}
 }
+
+// historyChannelColumn may be missing: only advice on overbooking asks where a booking was sold.
+const historyChannelColumn = "distribution_channel"
 
 // historyColumnHelp is a line for each of historyColumns, for people who make such a file.
 func historyColumnHelp() []string {
@@ -114,7 +120,7 @@ func parseHistory(path string, content []byte, digest string) (history, error) {
 	if err != nil {
 		return h, fmt.Errorf("%s: line 1: %s", path, csvProblem(err))
 	}
-	at := map[string]int{}
+	at := map[string]int{historyChannelColumn: slices.Index(header, historyChannelColumn)}
 	for _, column := range historyColumns() {
 		i := slices.Index(header, column)
 		if i < 0 {
@@ -140,7 +146,12 @@ func parseHistory(path string, content []byte, digest string) (history, error) {
 			return h, fmt.Errorf("read %s: %w", path, err)
 		}
 		line, _ := reader.FieldPos(0)
-		row, err := parseHistoryRow(func(column string) string { return strings.TrimSpace(record[at[column]]) })
+		row, err := parseHistoryRow(func(column string) string {
+			if at[column] < 0 {
+				return ""
+			}
+			return strings.TrimSpace(record[at[column]])
+		})
 		if err != nil {
 			h.malformed = append(h.malformed, historyRefusal{line, codeMalformed, err.Error()})
 			continue
@@ -176,6 +187,9 @@ func parseHistoryRow(cell func(column string) string) (historyRow, error) {
 	}
 	if n := len(row.roomType); n < 1 || n > maxRoomTypeLetters {
 		return row, fmt.Errorf("reserved_room_type: expected 1 to %d letters, got %.40q", maxRoomTypeLetters, row.roomType)
+	}
+	if row.channel = strings.Clone(cell(historyChannelColumn)); len(row.channel) > maxChannelLetters {
+		return row, fmt.Errorf("%s: expected at most %d letters, got %.40q", historyChannelColumn, maxChannelLetters, row.channel)
 	}
 	switch row.status {
 	case historyCheckedOut, historyCancelled, historyNoShow:

@@ -38,6 +38,7 @@ type cli struct {
 	Reconcile reconcileCommand `cmd:"" help:"Compare payments with what their providers say, and repair what can be decided."`
 	Demo      demoCommand      `cmd:"" help:"Play the scenarios on a throw-away database and show what happened."`
 	Bench     benchCommand     `cmd:"" help:"Measure holds per second, latency and memory."`
+	Oversell  oversellCommand  `cmd:"" help:"Tell from past bookings what advice on overbooking is worth."`
 	Chaos     chaosCommand     `cmd:"" help:"Sell while servers and workers are killed and the payment provider fails, on a throw-away database, and check that nothing went astray."`
 	Version   versionCommand   `cmd:"" help:"Print the version."`
 
