@@ -160,12 +160,15 @@ func (p *adminPages) mayDo(r *http.Request, action policies.Action) error {
 // signIn takes a platform key and starts a session in its place.
 func (p *adminPages) signIn(w http.ResponseWriter, r *http.Request) {
 	ctx, from, next := r.Context(), remoteHost(r), adminPage(r.PostFormValue(adminNext))
-	if wait := p.failures.wait(from); wait > 0 {
+	if wait := p.failures.begin(from); wait > 0 {
 		w.Header().Set("Retry-After", fmt.Sprint(int(wait.Seconds())+1))
 		p.show(w, http.StatusTooManyRequests, adminView{Title: "Sign in", Next: next, Problem: "Too many keys were refused. Wait a minute."})
 		return
 	}
 	session, actor, err := p.start(ctx, strings.TrimSpace(r.PostFormValue("key")))
+	if kind := fault.KindOf(err); err == nil || kind != fault.KindUnauthenticated && kind != fault.KindDenied {
+		p.failures.forgive(from)
+	}
 	if err == nil {
 		p.logger.InfoContext(ctx, "an operator signed in", "key", actor.Key.String(), "from", from)
 		http.SetCookie(w, adminSession(r, session.Token, time.Until(session.ExpiresAt)))
@@ -174,7 +177,6 @@ func (p *adminPages) signIn(w http.ResponseWriter, r *http.Request) {
 	}
 	switch kind := fault.KindOf(err); kind {
 	case fault.KindUnauthenticated, fault.KindDenied:
-		p.failures.note(from)
 		p.logger.WarnContext(ctx, "a sign-in was refused", "from", from, "kind", kind.String())
 		p.show(w, statusOf(kind), adminView{Title: "Sign in", Next: next, Problem: "This key does not open the admin pages: a platform key does."})
 	case fault.KindUnavailable:

@@ -33,22 +33,26 @@ func newSignInFailures(now func() time.Time) *signInFailures {
 	return &signInFailures{now: now, counts: map[string]int{}}
 }
 
-// wait is how long an address has to wait before it may try again, or 0.
-func (f *signInFailures) wait(from string) time.Duration {
+// begin counts a try as refused before it is made, so that tries at the same moment count too. It says
+// how long an address has to wait instead, or 0.
+func (f *signInFailures) begin(from string) time.Duration {
 	f.lock.Lock()
 	defer f.lock.Unlock()
 	f.turn()
-	if f.counts[f.place(from)] < maxFailures {
+	if place := f.place(from); f.counts[place] < maxFailures {
+		f.counts[place]++
 		return 0
 	}
 	return f.began.Add(failureWindow).Sub(f.now())
 }
 
-func (f *signInFailures) note(from string) {
+// forgive takes back the count of a try that was not refused.
+func (f *signInFailures) forgive(from string) {
 	f.lock.Lock()
 	defer f.lock.Unlock()
-	f.turn()
-	f.counts[f.place(from)]++
+	if place := f.place(from); f.counts[place] > 0 {
+		f.counts[place]--
+	}
 }
 
 // turn begins a new window when the last one is over.

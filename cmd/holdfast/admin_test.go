@@ -9,6 +9,8 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -315,31 +317,55 @@ func TestTooManyRefusedKeys(t *testing.T) {
 	}
 }
 
+// A crowd of guesses at one moment gets no more of them looked at than one after the other.
+func TestGuessesAtOnceAreCounted(t *testing.T) {
+	t.Parallel()
+	site := newAdminSite(t)
+	var looked atomic.Int64
+	var guesses sync.WaitGroup
+	for range 4 * maxFailures {
+		guesses.Go(func() {
+			if response, _ := site.signIn(t, browser(t), "hfo_live_guess"); response.StatusCode == http.StatusUnauthorized {
+				looked.Add(1)
+			}
+		})
+	}
+	guesses.Wait()
+	if looked := looked.Load(); looked != maxFailures {
+		t.Errorf("%d guesses were looked at, want %d", looked, maxFailures)
+	}
+}
+
 func TestRefusedSignInsAreCountedByAddressAndMinute(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2030, 1, 1, 12, 0, 0, 0, time.UTC)
 	f := newSignInFailures(func() time.Time { return now })
 	for range maxFailures {
-		if wait := f.wait("a"); wait != 0 {
+		if wait := f.begin("a"); wait != 0 {
 			t.Fatalf("too early: %s", wait)
 		}
-		f.note("a")
+	}
+	for range 3 * maxFailures {
+		if wait := f.begin("c"); wait != 0 {
+			t.Fatalf("tries that were not refused count: %s", wait)
+		}
+		f.forgive("c")
 	}
 	now = now.Add(20 * time.Second)
-	if a, b := f.wait("a"), f.wait("b"); a != 40*time.Second || b != 0 {
+	if a, b := f.begin("a"), f.begin("b"); a != 40*time.Second || b != 0 {
 		t.Errorf("a waits %s, b %s; want 40s and 0", a, b)
 	}
 	now = now.Add(40 * time.Second)
-	if a := f.wait("a"); a != 0 {
+	if a := f.begin("a"); a != 0 {
 		t.Errorf("a minute later a waits %s", a)
 	}
 	for n := range 3 * maxFailureFrom {
-		f.note(fmt.Sprint("address ", n))
+		f.begin(fmt.Sprint("address ", n))
 	}
 	if len(f.counts) > maxFailureFrom+1 {
 		t.Errorf("%d addresses are remembered", len(f.counts))
 	}
-	if f.wait("one more") == 0 {
+	if f.begin("one more") == 0 {
 		t.Error("addresses that do not fit are not counted together")
 	}
 }
