@@ -7,7 +7,7 @@
 //
 //	handler, err := graph.NewHandler(graph.Config{
 //		Tenants: tenantService, Inventory: inventoryService, Bookings: bookingService,
-//		Events: eventService, Introspection: explorer, Logger: logger, Metrics: registry,
+//		Advisor: advisor, Events: eventService, Introspection: explorer, Logger: logger, Metrics: registry,
 //	})
 //	mux.Handle("/graphql", handler)
 //

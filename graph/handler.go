@@ -69,7 +69,7 @@ func NewHandler(config Config) (http.Handler, error) {
 		return nil, err
 	}
 	resolver := &Resolver{
-		tenants: config.Tenants, inventory: config.Inventory, bookings: config.Bookings, events: config.Events,
+		tenants: config.Tenants, inventory: config.Inventory, bookings: config.Bookings, advisor: config.Advisor, events: config.Events,
 		authorizer: config.Authorizer, halls: halls,
 	}
 	schema := generated.NewExecutableSchema(generated.Config{Resolvers: resolver})

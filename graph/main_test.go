@@ -71,7 +71,10 @@ func serverOn(t testing.TB, d *db.DB, change func(*graph.Config)) server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := graph.Config{Tenants: tenantService, Inventory: inventory.NewService(d, enforcer), Bookings: bookingService, Events: eventService}
+	stock := inventory.NewService(d, enforcer)
+	config := graph.Config{
+		Tenants: tenantService, Inventory: stock, Bookings: bookingService, Advisor: bookings.NewAdvisor(d, enforcer, stock), Events: eventService,
+	}
 	if change != nil {
 		change(&config)
 	}

@@ -110,6 +110,12 @@ type Bookings interface {
 	PaymentTimeline(ctx context.Context, actor tenants.Actor, of bookings.TimelineOf) (bookings.Timeline, error)
 }
 
+// Advisor is what the API asks of a bookings.Advisor.
+type Advisor interface {
+	Advise(ctx context.Context, actor tenants.Actor, q bookings.AdviceQuestion) (bookings.OversellAdvice, error)
+	Apply(ctx context.Context, actor tenants.Actor, q bookings.AdviceQuestion) (bookings.OversellAdvice, inventory.NightsSet, error)
+}
+
 // Events is what the API asks of package events; an events.Service is one.
 type Events interface {
 	CreateEndpoint(ctx context.Context, actor tenants.Actor, requestKey string, input events.NewEndpoint) (events.EndpointSecret, error)
@@ -138,6 +144,7 @@ type Resolver struct {
 	tenants    Tenants
 	inventory  Inventory
 	bookings   Bookings
+	advisor    Advisor
 	events     Events
 	authorizer Authorizer
 	halls      *hallCache

@@ -60,7 +60,7 @@ func (m *Model) Known(stay Stay, today civil.Date) Estimate {
 
 // House is what a replay sells: rooms and a rate per room type and night.
 type House struct {
-	Rooms func(roomType string) int
+	Rooms func(roomType string, night civil.Date) int
 	// RateMinor is what a room brings, in minor units; used where a policy weighs a sale.
 	RateMinor func(roomType string, night civil.Date) int64
 }
@@ -155,7 +155,7 @@ func (r *replay) book(i int) bool {
 	for day := range stay.Nights {
 		night := stay.Arrival.AddDays(day)
 		at := r.at(stay.RoomType, night)
-		rooms := r.house.Rooms(stay.RoomType)
+		rooms := r.house.Rooms(stay.RoomType, night)
 		if len(at.stays) < rooms {
 			continue
 		}
@@ -207,8 +207,8 @@ func (r *replay) result(name string, taken []bool, walk float64, from, until civ
 		}
 	}
 	for roomType := range roomTypes {
-		rooms := r.house.Rooms(roomType)
 		for night := from; !night.After(until); night = night.AddDays(1) {
+			rooms := r.house.Rooms(roomType, night)
 			result.RoomNights += rooms
 			came, paid := 0, int64(0)
 			for _, stay := range r.at(roomType, night).stays {

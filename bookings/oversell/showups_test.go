@@ -280,7 +280,7 @@ func TestReplayByHand(t *testing.T) {
 		}
 	}
 	house := oversell.House{
-		Rooms:     func(string) int { return 1 },
+		Rooms:     func(string, civil.Date) int { return 1 },
 		RateMinor: func(string, civil.Date) int64 { return 100 },
 	}
 	run := func(policy oversell.Policy, stays ...oversell.Stay) string {
@@ -313,7 +313,7 @@ func TestAdviceEarnsMoreThanRoomsAlone(t *testing.T) {
 	from := start.AddDays(300)
 	stays := history(7, from, 100)
 	house := oversell.House{
-		Rooms:     func(string) int { return 30 },
+		Rooms:     func(string, civil.Date) int { return 30 },
 		RateMinor: func(string, civil.Date) int64 { return 10_000 },
 	}
 	until := from.AddDays(99)

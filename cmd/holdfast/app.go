@@ -136,6 +136,7 @@ type app struct {
 	tenants   *tenants.Service
 	inventory *inventory.Service
 	bookings  *bookings.Service
+	advisor   *bookings.Advisor
 	events    *events.Service
 	webhooks  *webhooks.Sender
 }
@@ -205,11 +206,13 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 	if err != nil {
 		return nil, err
 	}
+	stock := inventory.NewService(s.db, enforcer)
 	return &app{
 		store: s, logger: logger, policy: enforcer, events: outbox, webhooks: sender,
 		tenants:   tenants.NewService(s.db, enforcer, tenantsConfig),
-		inventory: inventory.NewService(s.db, enforcer),
+		inventory: stock,
 		bookings:  sales,
+		advisor:   bookings.NewAdvisor(s.db, enforcer, stock),
 	}, nil
 }
 

@@ -42,7 +42,7 @@ type httpOptions struct {
 // handler is everything that the process serves.
 func (a *app) handler(options httpOptions) (http.Handler, error) {
 	api, err := graph.NewHandler(graph.Config{
-		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Events: a.events, Authorizer: a.policy,
+		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Advisor: a.advisor, Events: a.events, Authorizer: a.policy,
 		Introspection: options.introspection, Logger: a.logger, Metrics: a.store.registry,
 	})
 	if err != nil {

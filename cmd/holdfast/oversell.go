@@ -206,7 +206,7 @@ func (c *oversellCommand) judgeHotel(ctx context.Context, hotel string, rows []h
 			return report, err
 		}
 		house := oversell.House{
-			Rooms: func(roomType string) int {
+			Rooms: func(roomType string, _ civil.Date) int {
 				return max(1, int(stock.rooms[historyRoom{hotel, roomType}].physical)*percent/100)
 			},
 			RateMinor: func(roomType string, night civil.Date) int64 {
@@ -219,7 +219,7 @@ func (c *oversellCommand) judgeHotel(ctx context.Context, hotel string, rows []h
 		}
 		size := oversellSizeReport{RoomsPercent: percent}
 		for _, room := range stock.roomsInOrder() {
-			size.Rooms += house.Rooms(room.roomType)
+			size.Rooms += house.Rooms(room.roomType, from)
 		}
 		size.BestFlatPercent = c.bestFlat(learnt, house)
 		policies := []oversell.Policy{oversell.NoOversell()}

@@ -89,6 +89,7 @@ type MutationResolver interface {
 	CreateRoomType(ctx context.Context, input CreateRoomTypeInput) (*RoomType, error)
 	SetNights(ctx context.Context, input SetNightsInput) (*NightsSet, error)
 	SetHouseLimit(ctx context.Context, input SetHouseLimitInput) (*NightsSet, error)
+	ApplyOversellAdvice(ctx context.Context, input OversellAdviceInput) (*OversellApplied, error)
 	ResolveReview(ctx context.Context, input ResolveReviewInput) (*Review, error)
 	CreatePresaleCodes(ctx context.Context, input CreatePresaleCodesInput) ([]PresaleCode, error)
 	ChangePresaleCode(ctx context.Context, input ChangePresaleCodeInput) (*PresaleCode, error)
@@ -131,6 +132,7 @@ type QueryResolver interface {
 	WebhookEndpoint(ctx context.Context, id string) (*WebhookEndpoint, error)
 	WebhookDeliveries(ctx context.Context, endpoint string, region string, state *WebhookDeliveryState, first int64, after *string) (*WebhookDeliveryConnection, error)
 	Hold(ctx context.Context, id string) (*Hold, error)
+	OversellAdvice(ctx context.Context, input OversellAdviceInput) (*OversellAdvice, error)
 	UnresolvedPayments(ctx context.Context, region string, first int64, after *string) (*UnresolvedPaymentConnection, error)
 	Repairs(ctx context.Context, day civil.Date, region string, first int64, after *string) (*RepairReport, error)
 	PaymentTimeline(ctx context.Context, hold *string, booking *string) (*PaymentTimeline, error)
@@ -228,6 +230,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("MoneyInput", ec.unmarshalInputMoneyInput),
 			graphql.NewInputUnmarshaler("NightChangeInput", ec.unmarshalInputNightChangeInput),
 			graphql.NewInputUnmarshaler("NightRangeInput", ec.unmarshalInputNightRangeInput),
+			graphql.NewInputUnmarshaler("OversellAdviceInput", ec.unmarshalInputOversellAdviceInput),
 			graphql.NewInputUnmarshaler("PaymentMethodInput", ec.unmarshalInputPaymentMethodInput),
 			graphql.NewInputUnmarshaler("PlaceHoldInput", ec.unmarshalInputPlaceHoldInput),
 			graphql.NewInputUnmarshaler("PoolInput", ec.unmarshalInputPoolInput),
@@ -3044,6 +3047,227 @@ type OversoldNight {
   taken: Int!
 }
 `, BuiltIn: false},
+	{Name: "../schema/overbooking.graphqls", Input: `extend type Query {
+  """
+  How many rooms of a type to sell on each night of a range, from who of the hotel's own guests came in
+  the last two years. It takes a hotel with at least 100 stays that are over.
+  """
+  oversellAdvice(
+    "What is asked."
+    input: OversellAdviceInput!
+  ): OversellAdvice!
+}
+
+extend type Mutation {
+  """
+  Sets the advised oversell on every night of a range that has advice, all or none. Advice is asked for
+  anew, so that what is written is as of now; to write it twice does no harm.
+  """
+  applyOversellAdvice(
+    "What is asked, and so what is set."
+    input: OversellAdviceInput!
+  ): OversellApplied!
+}
+
+"""
+For which nights advice on overbooking is asked, and what a walked guest costs.
+"""
+input OversellAdviceInput {
+  """
+  The room type.
+  """
+  roomType: ID!
+  """
+  The first night, not before today at the hotel.
+  """
+  from: Date!
+  """
+  The last night, at most 91 days after the first.
+  """
+  to: Date!
+  """
+  What it costs to walk a guest for a night, in percent of the night's rate, 0 to 10000: the other hotel, the
+  way there, and the good will.
+  """
+  walkPercent: Int! = 200
+  """
+  The most that may be advised beyond the rooms, in percent of them, 0 to 100, rounded down.
+  """
+  mostPercent: Int! = 30
+}
+
+"""
+How many rooms to sell on each night.
+"""
+type OversellAdvice {
+  """
+  When it was true, by the database's clock.
+  """
+  asOf: DateTime!
+  """
+  How many past stays of the hotel the advice rests on; each room of a booking is one.
+  """
+  learntStays: Int!
+  """
+  The nights that have advice, in order.
+  """
+  nights: [NightAdvice!]!
+  """
+  Nights of the range that are not planned or have no rate, and so get no advice.
+  """
+  unplanned: [Date!]!
+  """
+  What such advice would have been worth in the hotel's own past.
+  """
+  proof: AdviceProof!
+}
+
+"""
+How many rooms of a type to sell on one night.
+"""
+type NightAdvice {
+  """
+  The night.
+  """
+  night: Date!
+  """
+  How many rooms can be slept in: those that there are without those that are out of order.
+  """
+  rooms: Int!
+  """
+  How many are sold.
+  """
+  sold: Int!
+  """
+  How many more than there are may be sold now.
+  """
+  oversell: Int!
+  """
+  What a room brings.
+  """
+  rate: Money!
+  """
+  How many more than there are should be sold.
+  """
+  advised: Int!
+  """
+  With a probability of nine in ten the best number is not below this one.
+  """
+  low: Int!
+  """
+  With a probability of nine in ten the best number is not above this one.
+  """
+  high: Int!
+  """
+  How many guests are expected if as many are sold as advised.
+  """
+  showUps: Float!
+  """
+  On one night of ten, more guests than this come.
+  """
+  showUps90: Int!
+  """
+  The probability, 0 to 1, that anybody has to be walked if as many are sold as advised.
+  """
+  walkChance: Float!
+  """
+  How many guests have to be walked in the mean.
+  """
+  walks: Float!
+  """
+  What the night earns more in the mean than with the rooms alone, walks paid, if as many want to come.
+  """
+  gain: Money!
+}
+
+"""
+Policies of overbooking, played on the latest third of a hotel's past with what the older part had taught.
+"""
+type AdviceProof {
+  """
+  The first night that was judged.
+  """
+  from: Date!
+  """
+  The last night that was judged.
+  """
+  to: Date!
+  """
+  One result for no overbooking, some flat percentages, and advice. Empty if the past is too short.
+  """
+  results: [OversellResult!]!
+  """
+  How many guests were expected and came, by how many days before the night. Empty if the past is too short.
+  """
+  calibration: [AdviceCalibration!]!
+}
+
+"""
+What a policy of overbooking would have earned.
+"""
+type OversellResult {
+  """
+  The policy, in words.
+  """
+  policy: String!
+  """
+  How many stays it would have turned away.
+  """
+  refusedStays: Int!
+  """
+  How many room-nights guests would have slept in the hotel.
+  """
+  slept: Int!
+  """
+  How many room-nights guests would have been walked.
+  """
+  walked: Int!
+  """
+  What the guests who slept in the hotel paid, walks paid from it.
+  """
+  net: Money!
+}
+
+"""
+How well the number of guests was told, on nights of a room type with ten bookings or more.
+"""
+type AdviceCalibration {
+  """
+  How many days before the night.
+  """
+  daysBefore: Int!
+  """
+  How many nights were compared.
+  """
+  nights: Int!
+  """
+  How many guests were expected on all of them.
+  """
+  expected: Float!
+  """
+  How many came.
+  """
+  came: Int!
+  """
+  The share of nights, 0 to 1, on which the number lay in the central 80 percent of what was predicted.
+  """
+  within80: Float!
+}
+
+"""
+Advice that was written.
+"""
+type OversellApplied {
+  """
+  The advice.
+  """
+  advice: OversellAdvice!
+  """
+  What was written, and which nights are sold above their limit now.
+  """
+  set: NightsSet!
+}
+`, BuiltIn: false},
 	{Name: "../schema/payments.graphqls", Input: `extend type Query {
   """
   What about money is open for longer than it should be, or waits for a person: open payments whose
@@ -5370,6 +5594,36 @@ var parsedSchema = gqlparser.MustLoadSchema(sources...)
 // Each function is generated once per unique object type, deduplicating the
 // switch statements that were previously inlined in every fieldContext_* function.
 
+func (ec *executionContext) childFields_AdviceCalibration(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "daysBefore":
+		return ec.fieldContext_AdviceCalibration_daysBefore(ctx, field)
+	case "nights":
+		return ec.fieldContext_AdviceCalibration_nights(ctx, field)
+	case "expected":
+		return ec.fieldContext_AdviceCalibration_expected(ctx, field)
+	case "came":
+		return ec.fieldContext_AdviceCalibration_came(ctx, field)
+	case "within80":
+		return ec.fieldContext_AdviceCalibration_within80(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AdviceCalibration", field.Name)
+}
+
+func (ec *executionContext) childFields_AdviceProof(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "from":
+		return ec.fieldContext_AdviceProof_from(ctx, field)
+	case "to":
+		return ec.fieldContext_AdviceProof_to(ctx, field)
+	case "results":
+		return ec.fieldContext_AdviceProof_results(ctx, field)
+	case "calibration":
+		return ec.fieldContext_AdviceProof_calibration(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AdviceProof", field.Name)
+}
+
 func (ec *executionContext) childFields_Area(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "shape":
@@ -6022,6 +6276,38 @@ func (ec *executionContext) childFields_Money(ctx context.Context, field graphql
 	return nil, fmt.Errorf("no field named %q was found under type Money", field.Name)
 }
 
+func (ec *executionContext) childFields_NightAdvice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "night":
+		return ec.fieldContext_NightAdvice_night(ctx, field)
+	case "rooms":
+		return ec.fieldContext_NightAdvice_rooms(ctx, field)
+	case "sold":
+		return ec.fieldContext_NightAdvice_sold(ctx, field)
+	case "oversell":
+		return ec.fieldContext_NightAdvice_oversell(ctx, field)
+	case "rate":
+		return ec.fieldContext_NightAdvice_rate(ctx, field)
+	case "advised":
+		return ec.fieldContext_NightAdvice_advised(ctx, field)
+	case "low":
+		return ec.fieldContext_NightAdvice_low(ctx, field)
+	case "high":
+		return ec.fieldContext_NightAdvice_high(ctx, field)
+	case "showUps":
+		return ec.fieldContext_NightAdvice_showUps(ctx, field)
+	case "showUps90":
+		return ec.fieldContext_NightAdvice_showUps90(ctx, field)
+	case "walkChance":
+		return ec.fieldContext_NightAdvice_walkChance(ctx, field)
+	case "walks":
+		return ec.fieldContext_NightAdvice_walks(ctx, field)
+	case "gain":
+		return ec.fieldContext_NightAdvice_gain(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NightAdvice", field.Name)
+}
+
 func (ec *executionContext) childFields_NightsSet(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "nights":
@@ -6030,6 +6316,48 @@ func (ec *executionContext) childFields_NightsSet(ctx context.Context, field gra
 		return ec.fieldContext_NightsSet_oversold(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type NightsSet", field.Name)
+}
+
+func (ec *executionContext) childFields_OversellAdvice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "asOf":
+		return ec.fieldContext_OversellAdvice_asOf(ctx, field)
+	case "learntStays":
+		return ec.fieldContext_OversellAdvice_learntStays(ctx, field)
+	case "nights":
+		return ec.fieldContext_OversellAdvice_nights(ctx, field)
+	case "unplanned":
+		return ec.fieldContext_OversellAdvice_unplanned(ctx, field)
+	case "proof":
+		return ec.fieldContext_OversellAdvice_proof(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OversellAdvice", field.Name)
+}
+
+func (ec *executionContext) childFields_OversellApplied(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "advice":
+		return ec.fieldContext_OversellApplied_advice(ctx, field)
+	case "set":
+		return ec.fieldContext_OversellApplied_set(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OversellApplied", field.Name)
+}
+
+func (ec *executionContext) childFields_OversellResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "policy":
+		return ec.fieldContext_OversellResult_policy(ctx, field)
+	case "refusedStays":
+		return ec.fieldContext_OversellResult_refusedStays(ctx, field)
+	case "slept":
+		return ec.fieldContext_OversellResult_slept(ctx, field)
+	case "walked":
+		return ec.fieldContext_OversellResult_walked(ctx, field)
+	case "net":
+		return ec.fieldContext_OversellResult_net(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OversellResult", field.Name)
 }
 
 func (ec *executionContext) childFields_OversoldNight(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7030,6 +7358,20 @@ func (ec *executionContext) childFields___Type(ctx context.Context, field graphq
 
 // region    ***************************** args.gotpl *****************************
 
+func (ec *executionContext) field_Mutation_applyOversellAdvice_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (OversellAdviceInput, error) {
+			return ec.unmarshalNOversellAdviceInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellAdviceInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_cancelBooking_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7942,6 +8284,20 @@ func (ec *executionContext) field_Query_node_args(ctx context.Context, rawArgs m
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_oversellAdvice_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (OversellAdviceInput, error) {
+			return ec.unmarshalNOversellAdviceInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellAdviceInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_paymentTimeline_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8385,6 +8741,231 @@ func (ec *executionContext) field___Type_inputFields_args(ctx context.Context, r
 // endregion ***************************** args.gotpl *****************************
 
 // region    **************************** field.gotpl *****************************
+
+func (ec *executionContext) _AdviceCalibration_daysBefore(ctx context.Context, field graphql.CollectedField, obj *AdviceCalibration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AdviceCalibration_daysBefore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DaysBefore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AdviceCalibration_daysBefore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AdviceCalibration", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AdviceCalibration_nights(ctx context.Context, field graphql.CollectedField, obj *AdviceCalibration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AdviceCalibration_nights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AdviceCalibration_nights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AdviceCalibration", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AdviceCalibration_expected(ctx context.Context, field graphql.CollectedField, obj *AdviceCalibration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AdviceCalibration_expected(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Expected, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AdviceCalibration_expected(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AdviceCalibration", field, false, false, "Float")
+}
+
+func (ec *executionContext) _AdviceCalibration_came(ctx context.Context, field graphql.CollectedField, obj *AdviceCalibration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AdviceCalibration_came(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Came, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AdviceCalibration_came(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AdviceCalibration", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AdviceCalibration_within80(ctx context.Context, field graphql.CollectedField, obj *AdviceCalibration) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AdviceCalibration_within80(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Within80, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AdviceCalibration_within80(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AdviceCalibration", field, false, false, "Float")
+}
+
+func (ec *executionContext) _AdviceProof_from(ctx context.Context, field graphql.CollectedField, obj *AdviceProof) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AdviceProof_from(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.From, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AdviceProof_from(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AdviceProof", field, false, false, "Date")
+}
+
+func (ec *executionContext) _AdviceProof_to(ctx context.Context, field graphql.CollectedField, obj *AdviceProof) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AdviceProof_to(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.To, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AdviceProof_to(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AdviceProof", field, false, false, "Date")
+}
+
+func (ec *executionContext) _AdviceProof_results(ctx context.Context, field graphql.CollectedField, obj *AdviceProof) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AdviceProof_results(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Results, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []OversellResult) graphql.Marshaler {
+			return ec.marshalNOversellResult2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellResultᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AdviceProof_results(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AdviceProof",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OversellResult(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AdviceProof_calibration(ctx context.Context, field graphql.CollectedField, obj *AdviceProof) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AdviceProof_calibration(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Calibration, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []AdviceCalibration) graphql.Marshaler {
+			return ec.marshalNAdviceCalibration2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAdviceCalibrationᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AdviceProof_calibration(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AdviceProof",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AdviceCalibration(ctx, field)
+		},
+	}
+	return fc, nil
+}
 
 func (ec *executionContext) _Area_shape(ctx context.Context, field graphql.CollectedField, obj *Area) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
@@ -15190,6 +15771,50 @@ func (ec *executionContext) fieldContext_Mutation_setHouseLimit(ctx context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_applyOversellAdvice(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_applyOversellAdvice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ApplyOversellAdvice(ctx, fc.Args["input"].(OversellAdviceInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *OversellApplied) graphql.Marshaler {
+			return ec.marshalNOversellApplied2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellApplied(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_applyOversellAdvice(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OversellApplied(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_applyOversellAdvice_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_resolveReview(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -15982,6 +16607,323 @@ func (ec *executionContext) fieldContext_Mutation_setTerms(ctx context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _NightAdvice_night(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightAdvice_night(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Night, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightAdvice_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightAdvice", field, false, false, "Date")
+}
+
+func (ec *executionContext) _NightAdvice_rooms(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightAdvice_rooms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rooms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightAdvice_rooms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightAdvice", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightAdvice_sold(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightAdvice_sold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightAdvice_sold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightAdvice", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightAdvice_oversell(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightAdvice_oversell(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Oversell, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightAdvice_oversell(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightAdvice", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightAdvice_rate(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightAdvice_rate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightAdvice_rate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightAdvice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NightAdvice_advised(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightAdvice_advised(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Advised, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightAdvice_advised(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightAdvice", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightAdvice_low(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightAdvice_low(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Low, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightAdvice_low(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightAdvice", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightAdvice_high(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightAdvice_high(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.High, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightAdvice_high(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightAdvice", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightAdvice_showUps(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightAdvice_showUps(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShowUps, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightAdvice_showUps(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightAdvice", field, false, false, "Float")
+}
+
+func (ec *executionContext) _NightAdvice_showUps90(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightAdvice_showUps90(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShowUps90, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightAdvice_showUps90(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightAdvice", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightAdvice_walkChance(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightAdvice_walkChance(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WalkChance, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightAdvice_walkChance(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightAdvice", field, false, false, "Float")
+}
+
+func (ec *executionContext) _NightAdvice_walks(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightAdvice_walks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Walks, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightAdvice_walks(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightAdvice", field, false, false, "Float")
+}
+
+func (ec *executionContext) _NightAdvice_gain(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightAdvice_gain(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Gain, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightAdvice_gain(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightAdvice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _NightsSet_nights(ctx context.Context, field graphql.CollectedField, obj *NightsSet) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -16032,6 +16974,327 @@ func (ec *executionContext) fieldContext_NightsSet_oversold(_ context.Context, f
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_OversoldNight(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OversellAdvice_asOf(ctx context.Context, field graphql.CollectedField, obj *OversellAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversellAdvice_asOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversellAdvice_asOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OversellAdvice", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _OversellAdvice_learntStays(ctx context.Context, field graphql.CollectedField, obj *OversellAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversellAdvice_learntStays(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LearntStays, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversellAdvice_learntStays(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OversellAdvice", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OversellAdvice_nights(ctx context.Context, field graphql.CollectedField, obj *OversellAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversellAdvice_nights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []NightAdvice) graphql.Marshaler {
+			return ec.marshalNNightAdvice2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightAdviceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversellAdvice_nights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OversellAdvice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NightAdvice(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OversellAdvice_unplanned(ctx context.Context, field graphql.CollectedField, obj *OversellAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversellAdvice_unplanned(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unplanned, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2ᚕcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDateᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversellAdvice_unplanned(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OversellAdvice", field, false, false, "Date")
+}
+
+func (ec *executionContext) _OversellAdvice_proof(ctx context.Context, field graphql.CollectedField, obj *OversellAdvice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversellAdvice_proof(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Proof, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v AdviceProof) graphql.Marshaler {
+			return ec.marshalNAdviceProof2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAdviceProof(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversellAdvice_proof(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OversellAdvice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AdviceProof(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OversellApplied_advice(ctx context.Context, field graphql.CollectedField, obj *OversellApplied) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversellApplied_advice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Advice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v OversellAdvice) graphql.Marshaler {
+			return ec.marshalNOversellAdvice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellAdvice(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversellApplied_advice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OversellApplied",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OversellAdvice(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OversellApplied_set(ctx context.Context, field graphql.CollectedField, obj *OversellApplied) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversellApplied_set(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Set, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v NightsSet) graphql.Marshaler {
+			return ec.marshalNNightsSet2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsSet(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversellApplied_set(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OversellApplied",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NightsSet(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OversellResult_policy(ctx context.Context, field graphql.CollectedField, obj *OversellResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversellResult_policy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Policy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversellResult_policy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OversellResult", field, false, false, "String")
+}
+
+func (ec *executionContext) _OversellResult_refusedStays(ctx context.Context, field graphql.CollectedField, obj *OversellResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversellResult_refusedStays(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RefusedStays, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversellResult_refusedStays(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OversellResult", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OversellResult_slept(ctx context.Context, field graphql.CollectedField, obj *OversellResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversellResult_slept(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Slept, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversellResult_slept(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OversellResult", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OversellResult_walked(ctx context.Context, field graphql.CollectedField, obj *OversellResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversellResult_walked(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Walked, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversellResult_walked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OversellResult", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OversellResult_net(ctx context.Context, field graphql.CollectedField, obj *OversellResult) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversellResult_net(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Net, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversellResult_net(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OversellResult",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
 		},
 	}
 	return fc, nil
@@ -18460,6 +19723,50 @@ func (ec *executionContext) fieldContext_Query_hold(ctx context.Context, field g
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_hold_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_oversellAdvice(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_oversellAdvice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().OversellAdvice(ctx, fc.Args["input"].(OversellAdviceInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *OversellAdvice) graphql.Marshaler {
+			return ec.marshalNOversellAdvice2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellAdvice(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_oversellAdvice(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OversellAdvice(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_oversellAdvice_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -27307,6 +28614,83 @@ func UnmarshalNightRangeInput(ctx context.Context, raw any) (NightRangeInput, er
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputOversellAdviceInput(ctx context.Context, obj any) (OversellAdviceInput, error) {
+	var it OversellAdviceInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["walkPercent"]; !present {
+		asMap["walkPercent"] = 200
+	}
+	if _, present := asMap["mostPercent"]; !present {
+		asMap["mostPercent"] = 30
+	}
+
+	fieldsInOrder := [...]string{"roomType", "from", "to", "walkPercent", "mostPercent"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "roomType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("roomType"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RoomType = data
+		case "from":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("from"))
+			data, err := ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.From = data
+		case "to":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("to"))
+			data, err := ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.To = data
+		case "walkPercent":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("walkPercent"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WalkPercent = data
+		case "mostPercent":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mostPercent"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MostPercent = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalOversellAdviceInput unmarshals raw into the OversellAdviceInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalOversellAdviceInput(ctx context.Context, raw any) (OversellAdviceInput, error) {
+	var out OversellAdviceInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "OversellAdviceInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputPaymentMethodInput(ctx context.Context, obj any) (PaymentMethodInput, error) {
 	var it PaymentMethodInput
 	if obj == nil {
@@ -29285,6 +30669,107 @@ func (ec *executionContext) _RetryRefundResult(ctx context.Context, sel ast.Sele
 // endregion ************************** interface.gotpl ***************************
 
 // region    **************************** object.gotpl ****************************
+
+var adviceCalibrationImplementors = []string{"AdviceCalibration"}
+
+func (ec *executionContext) _AdviceCalibration(ctx context.Context, sel ast.SelectionSet, obj *AdviceCalibration) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, adviceCalibrationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AdviceCalibration")
+		case "daysBefore":
+			out.Values[i] = ec._AdviceCalibration_daysBefore(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nights":
+			out.Values[i] = ec._AdviceCalibration_nights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expected":
+			out.Values[i] = ec._AdviceCalibration_expected(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "came":
+			out.Values[i] = ec._AdviceCalibration_came(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "within80":
+			out.Values[i] = ec._AdviceCalibration_within80(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var adviceProofImplementors = []string{"AdviceProof"}
+
+func (ec *executionContext) _AdviceProof(ctx context.Context, sel ast.SelectionSet, obj *AdviceProof) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, adviceProofImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AdviceProof")
+		case "from":
+			out.Values[i] = ec._AdviceProof_from(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "to":
+			out.Values[i] = ec._AdviceProof_to(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "results":
+			out.Values[i] = ec._AdviceProof_results(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "calibration":
+			out.Values[i] = ec._AdviceProof_calibration(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
 
 var areaImplementors = []string{"Area"}
 
@@ -31884,6 +33369,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "applyOversellAdvice":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_applyOversellAdvice(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "resolveReview":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_resolveReview(ctx, field)
@@ -32027,6 +33519,99 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 	return out
 }
 
+var nightAdviceImplementors = []string{"NightAdvice"}
+
+func (ec *executionContext) _NightAdvice(ctx context.Context, sel ast.SelectionSet, obj *NightAdvice) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, nightAdviceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NightAdvice")
+		case "night":
+			out.Values[i] = ec._NightAdvice_night(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rooms":
+			out.Values[i] = ec._NightAdvice_rooms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sold":
+			out.Values[i] = ec._NightAdvice_sold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "oversell":
+			out.Values[i] = ec._NightAdvice_oversell(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rate":
+			out.Values[i] = ec._NightAdvice_rate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "advised":
+			out.Values[i] = ec._NightAdvice_advised(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "low":
+			out.Values[i] = ec._NightAdvice_low(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "high":
+			out.Values[i] = ec._NightAdvice_high(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "showUps":
+			out.Values[i] = ec._NightAdvice_showUps(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "showUps90":
+			out.Values[i] = ec._NightAdvice_showUps90(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "walkChance":
+			out.Values[i] = ec._NightAdvice_walkChance(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "walks":
+			out.Values[i] = ec._NightAdvice_walks(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "gain":
+			out.Values[i] = ec._NightAdvice_gain(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var nightsSetImplementors = []string{"NightsSet"}
 
 func (ec *executionContext) _NightsSet(ctx context.Context, sel ast.SelectionSet, obj *NightsSet) graphql.Marshaler {
@@ -32045,6 +33630,150 @@ func (ec *executionContext) _NightsSet(ctx context.Context, sel ast.SelectionSet
 			}
 		case "oversold":
 			out.Values[i] = ec._NightsSet_oversold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var oversellAdviceImplementors = []string{"OversellAdvice"}
+
+func (ec *executionContext) _OversellAdvice(ctx context.Context, sel ast.SelectionSet, obj *OversellAdvice) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oversellAdviceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OversellAdvice")
+		case "asOf":
+			out.Values[i] = ec._OversellAdvice_asOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "learntStays":
+			out.Values[i] = ec._OversellAdvice_learntStays(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nights":
+			out.Values[i] = ec._OversellAdvice_nights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unplanned":
+			out.Values[i] = ec._OversellAdvice_unplanned(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "proof":
+			out.Values[i] = ec._OversellAdvice_proof(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var oversellAppliedImplementors = []string{"OversellApplied"}
+
+func (ec *executionContext) _OversellApplied(ctx context.Context, sel ast.SelectionSet, obj *OversellApplied) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oversellAppliedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OversellApplied")
+		case "advice":
+			out.Values[i] = ec._OversellApplied_advice(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "set":
+			out.Values[i] = ec._OversellApplied_set(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var oversellResultImplementors = []string{"OversellResult"}
+
+func (ec *executionContext) _OversellResult(ctx context.Context, sel ast.SelectionSet, obj *OversellResult) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oversellResultImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OversellResult")
+		case "policy":
+			out.Values[i] = ec._OversellResult_policy(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refusedStays":
+			out.Values[i] = ec._OversellResult_refusedStays(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "slept":
+			out.Values[i] = ec._OversellResult_slept(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "walked":
+			out.Values[i] = ec._OversellResult_walked(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "net":
+			out.Values[i] = ec._OversellResult_net(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -32946,6 +34675,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, false,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_hold(ctx, field)
+				})
+		case "oversellAdvice":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_oversellAdvice(ctx, field)
 				})
 		case "unresolvedPayments":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
@@ -35642,6 +37377,30 @@ func (ec *executionContext) ___Type(ctx context.Context, sel ast.SelectionSet, o
 
 // region    ***************************** type.gotpl *****************************
 
+func (ec *executionContext) marshalNAdviceCalibration2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAdviceCalibration(ctx context.Context, sel ast.SelectionSet, v AdviceCalibration) graphql.Marshaler {
+	return ec._AdviceCalibration(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNAdviceCalibration2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAdviceCalibrationᚄ(ctx context.Context, sel ast.SelectionSet, v []AdviceCalibration) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAdviceCalibration2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAdviceCalibration(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAdviceProof2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAdviceProof(ctx context.Context, sel ast.SelectionSet, v AdviceProof) graphql.Marshaler {
+	return ec._AdviceProof(ctx, sel, &v)
+}
+
 func (ec *executionContext) marshalNArea2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐArea(ctx context.Context, sel ast.SelectionSet, v Area) graphql.Marshaler {
 	return ec._Area(ctx, sel, &v)
 }
@@ -36279,6 +38038,35 @@ func (ec *executionContext) marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDat
 	return res
 }
 
+func (ec *executionContext) unmarshalNDate2ᚕcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDateᚄ(ctx context.Context, v any) ([]civil.Date, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]civil.Date, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNDate2ᚕcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDateᚄ(ctx context.Context, sel ast.SelectionSet, v []civil.Date) graphql.Marshaler {
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, sel, v[i])
+	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalNDateTime2timeᚐTime(ctx context.Context, v any) (time.Time, error) {
 	res, err := scalar.UnmarshalDateTime(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -36712,6 +38500,26 @@ func (ec *executionContext) unmarshalNMoneyInput2githubᚗcomᚋholdfastᚋholdf
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNNightAdvice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightAdvice(ctx context.Context, sel ast.SelectionSet, v NightAdvice) graphql.Marshaler {
+	return ec._NightAdvice(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNNightAdvice2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightAdviceᚄ(ctx context.Context, sel ast.SelectionSet, v []NightAdvice) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNightAdvice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightAdvice(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalNNightChangeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightChangeInput(ctx context.Context, v any) (NightChangeInput, error) {
 	res, err := ec.unmarshalInputNightChangeInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -36720,6 +38528,10 @@ func (ec *executionContext) unmarshalNNightChangeInput2githubᚗcomᚋholdfast�
 func (ec *executionContext) unmarshalNNightRangeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightRangeInput(ctx context.Context, v any) (NightRangeInput, error) {
 	res, err := ec.unmarshalInputNightRangeInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNNightsSet2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsSet(ctx context.Context, sel ast.SelectionSet, v NightsSet) graphql.Marshaler {
+	return ec._NightsSet(ctx, sel, &v)
 }
 
 func (ec *executionContext) marshalNNightsSet2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsSet(ctx context.Context, sel ast.SelectionSet, v *NightsSet) graphql.Marshaler {
@@ -36748,6 +38560,51 @@ func (ec *executionContext) unmarshalNOrphanSeats2githubᚗcomᚋholdfastᚋhold
 
 func (ec *executionContext) marshalNOrphanSeats2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOrphanSeats(ctx context.Context, sel ast.SelectionSet, v OrphanSeats) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNOversellAdvice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellAdvice(ctx context.Context, sel ast.SelectionSet, v OversellAdvice) graphql.Marshaler {
+	return ec._OversellAdvice(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNOversellAdvice2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellAdvice(ctx context.Context, sel ast.SelectionSet, v *OversellAdvice) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "OversellAdvice!")
+		return graphql.Null
+	}
+	return ec._OversellAdvice(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNOversellAdviceInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellAdviceInput(ctx context.Context, v any) (OversellAdviceInput, error) {
+	res, err := ec.unmarshalInputOversellAdviceInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNOversellApplied2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellApplied(ctx context.Context, sel ast.SelectionSet, v *OversellApplied) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "OversellApplied!")
+		return graphql.Null
+	}
+	return ec._OversellApplied(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNOversellResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellResult(ctx context.Context, sel ast.SelectionSet, v OversellResult) graphql.Marshaler {
+	return ec._OversellResult(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNOversellResult2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellResultᚄ(ctx context.Context, sel ast.SelectionSet, v []OversellResult) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOversellResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellResult(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNOversoldNight2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversoldNight(ctx context.Context, sel ast.SelectionSet, v OversoldNight) graphql.Marshaler {

@@ -70,6 +70,32 @@ type RetryRefundResult interface {
 	IsRetryRefundResult()
 }
 
+// How well the number of guests was told, on nights of a room type with ten bookings or more.
+type AdviceCalibration struct {
+	// How many days before the night.
+	DaysBefore int64 `json:"daysBefore"`
+	// How many nights were compared.
+	Nights int64 `json:"nights"`
+	// How many guests were expected on all of them.
+	Expected float64 `json:"expected"`
+	// How many came.
+	Came int64 `json:"came"`
+	// The share of nights, 0 to 1, on which the number lay in the central 80 percent of what was predicted.
+	Within80 float64 `json:"within80"`
+}
+
+// Policies of overbooking, played on the latest third of a hotel's past with what the older part had taught.
+type AdviceProof struct {
+	// The first night that was judged.
+	From civil.Date `json:"from"`
+	// The last night that was judged.
+	To civil.Date `json:"to"`
+	// One result for no overbooking, some flat percentages, and advice. Empty if the past is too short.
+	Results []OversellResult `json:"results"`
+	// How many guests were expected and came, by how many days before the night. Empty if the past is too short.
+	Calibration []AdviceCalibration `json:"calibration"`
+}
+
 // Anything drawn that is not a seat: a stage, a bar, a block of general admission.
 type Area struct {
 	// How it is drawn.
@@ -1043,6 +1069,36 @@ type MoneyInput struct {
 type Mutation struct {
 }
 
+// How many rooms of a type to sell on one night.
+type NightAdvice struct {
+	// The night.
+	Night civil.Date `json:"night"`
+	// How many rooms can be slept in: those that there are without those that are out of order.
+	Rooms int64 `json:"rooms"`
+	// How many are sold.
+	Sold int64 `json:"sold"`
+	// How many more than there are may be sold now.
+	Oversell int64 `json:"oversell"`
+	// What a room brings.
+	Rate Money `json:"rate"`
+	// How many more than there are should be sold.
+	Advised int64 `json:"advised"`
+	// With a probability of nine in ten the best number is not below this one.
+	Low int64 `json:"low"`
+	// With a probability of nine in ten the best number is not above this one.
+	High int64 `json:"high"`
+	// How many guests are expected if as many are sold as advised.
+	ShowUps float64 `json:"showUps"`
+	// On one night of ten, more guests than this come.
+	ShowUps90 int64 `json:"showUps90"`
+	// The probability, 0 to 1, that anybody has to be walked if as many are sold as advised.
+	WalkChance float64 `json:"walkChance"`
+	// How many guests have to be walked in the mean.
+	Walks float64 `json:"walks"`
+	// What the night earns more in the mean than with the rooms alone, walks paid, if as many want to come.
+	Gain Money `json:"gain"`
+}
+
 // What to set on a night; what is left out stays. A night that is not planned yet needs physical.
 type NightChangeInput struct {
 	// How many rooms of the type there are, 0 to 100000.
@@ -1086,6 +1142,57 @@ type NightsSet struct {
 	// The nights that now have more sold than their limit. What is sold stays, and nothing more is sold
 	// until it is below the limit.
 	Oversold []OversoldNight `json:"oversold"`
+}
+
+// How many rooms to sell on each night.
+type OversellAdvice struct {
+	// When it was true, by the database's clock.
+	AsOf time.Time `json:"asOf"`
+	// How many past stays of the hotel the advice rests on; each room of a booking is one.
+	LearntStays int64 `json:"learntStays"`
+	// The nights that have advice, in order.
+	Nights []NightAdvice `json:"nights"`
+	// Nights of the range that are not planned or have no rate, and so get no advice.
+	Unplanned []civil.Date `json:"unplanned"`
+	// What such advice would have been worth in the hotel's own past.
+	Proof AdviceProof `json:"proof"`
+}
+
+// For which nights advice on overbooking is asked, and what a walked guest costs.
+type OversellAdviceInput struct {
+	// The room type.
+	RoomType string `json:"roomType"`
+	// The first night, not before today at the hotel.
+	From civil.Date `json:"from"`
+	// The last night, at most 91 days after the first.
+	To civil.Date `json:"to"`
+	// What it costs to walk a guest for a night, in percent of the night's rate, 0 to 10000: the other hotel, the
+	// way there, and the good will.
+	WalkPercent int64 `json:"walkPercent"`
+	// The most that may be advised beyond the rooms, in percent of them, 0 to 100, rounded down.
+	MostPercent int64 `json:"mostPercent"`
+}
+
+// Advice that was written.
+type OversellApplied struct {
+	// The advice.
+	Advice OversellAdvice `json:"advice"`
+	// What was written, and which nights are sold above their limit now.
+	Set NightsSet `json:"set"`
+}
+
+// What a policy of overbooking would have earned.
+type OversellResult struct {
+	// The policy, in words.
+	Policy string `json:"policy"`
+	// How many stays it would have turned away.
+	RefusedStays int64 `json:"refusedStays"`
+	// How many room-nights guests would have slept in the hotel.
+	Slept int64 `json:"slept"`
+	// How many room-nights guests would have been walked.
+	Walked int64 `json:"walked"`
+	// What the guests who slept in the hotel paid, walks paid from it.
+	Net Money `json:"net"`
 }
 
 // A night with more sold than its limit.
