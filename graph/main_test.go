@@ -71,7 +71,7 @@ func serverOn(t testing.TB, d *db.DB, change func(*graph.Config)) server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := graph.Config{Tenants: tenantService, Inventory: inventory.NewService(d, enforcer), Bookings: bookingService, Events: eventService}
+	config := graph.Config{Tenants: tenantService, Inventory: inventory.NewService(d, enforcer, inventory.Announcing(bookings.NewAnnouncer(noJobs{}))), Bookings: bookingService, Events: eventService}
 	if change != nil {
 		change(&config)
 	}

@@ -208,7 +208,7 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 	return &app{
 		store: s, logger: logger, policy: enforcer, events: outbox, webhooks: sender,
 		tenants:   tenants.NewService(s.db, enforcer, tenantsConfig),
-		inventory: inventory.NewService(s.db, enforcer),
+		inventory: inventory.NewService(s.db, enforcer, inventory.Announcing(bookings.NewAnnouncer(enqueuer))),
 		bookings:  sales,
 	}, nil
 }
