@@ -7,15 +7,15 @@ type Type string
 
 // The types of event. They are added, never renamed.
 const (
-	TypeBookingConfirmed Type = "booking.confirmed"
-	TypeBookingCancelled Type = "booking.cancelled"
-	TypeBookingNoShow    Type = "booking.no_show"
-	TypeRefundRequested  Type = "refund.requested"
-	TypeRefundSucceeded  Type = "refund.succeeded"
-	TypeRefundFailed     Type = "refund.failed"
-	TypeDisputeOpened    Type = "dispute.opened"
-	TypeDisputeWon       Type = "dispute.won"
-	TypeDisputeLost      Type = "dispute.lost"
+	TypeBookingConfirmed   Type = "booking.confirmed"
+	TypeBookingCancelled   Type = "booking.cancelled"
+	TypeBookingNoShow      Type = "booking.no_show"
+	TypeRefundRequested    Type = "refund.requested"
+	TypeRefundSucceeded    Type = "refund.succeeded"
+	TypeRefundFailed       Type = "refund.failed"
+	TypeDisputeOpened      Type = "dispute.opened"
+	TypeDisputeWon         Type = "dispute.won"
+	TypeDisputeLost        Type = "dispute.lost"
 	TypeAllotmentReleased  Type = "allotment.released"
 	TypeAllotmentCancelled Type = "allotment.cancelled"
 	// TypeEndpointPing goes to one endpoint only, whatever it subscribes to.

@@ -262,4 +262,3 @@ func allotmentChangeView(e inventory.AllotmentEntry) generated.AllotmentChange {
 func weekdayView(day time.Weekday) generated.Weekday {
 	return generated.AllWeekday[(int(day)+6)%7]
 }
-

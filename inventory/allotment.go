@@ -160,7 +160,7 @@ type NewAllotment struct {
 func (n NewAllotment) validate() error {
 	switch {
 	case (n.Pool == nil) == (n.RoomType == nil):
-		return fault.Invalid("", "expected exactly one of pool and roomType")
+		return fault.Invalid("pool", "expected exactly one of pool and roomType")
 	case n.Pool != nil && n.Nights != nil:
 		return fault.Invalid("nights", "a pool has no nights; expected none")
 	case n.RoomType != nil && n.Nights == nil:
