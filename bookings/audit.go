@@ -156,6 +156,12 @@ func auditChecks() []auditCheck {
 				return r.Violations, violation(r.TenantID, r.Region, r.Kind, " counter ", r.ID, onNight(r.Night))
 			})
 		}},
+		{"allotments fit into what there is", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditAllotments(ctx, dbsqlc.AuditAllotmentsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditAllotmentsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, r.Kind, " ", r.ID, onNight(r.Night))
+			})
+		}},
 		{"stock stands in one place", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
 			rows, err := q.AuditStockPlaces(ctx, dbsqlc.AuditStockPlacesParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
 			return list(rows, err, func(r dbsqlc.AuditStockPlacesRow) (int64, string) {

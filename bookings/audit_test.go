@@ -25,6 +25,8 @@ type damaged struct {
 	// partly is its payment.
 	cancelled uuid.UUID
 	partly    uuid.UUID
+	// allotment is of a night that nobody wants.
+	allotment uuid.UUID
 }
 
 func openDamaged(t *testing.T, change ...func(*bookingstest.Setup)) damaged {
@@ -34,6 +36,7 @@ func openDamaged(t *testing.T, change ...func(*bookingstest.Setup)) damaged {
 	b.room.Hotel.SetHouseLimit(1, 10, &limit)
 	guest, late := b.Guest(), b.Guest()
 	d := damaged{box: b}
+	d.allotment = b.Allot(b.room.Nights(b.Partner("Tour operator").Actor.Channel, 1, 20, 20)).ID.UUID
 	d.active = guest.Hold(b.hall.Seats(1), b.floor().Units(2), b.room.Stay(5, 6))
 	d.booked = guest.Hold(b.hall.Seats(2), b.floor().Units(3), b.room.Stay(5, 6))
 	b.Pay(guest, d.booked, sandbox.TokenApprove)
@@ -150,6 +153,18 @@ func TestTheAuditFindsDamage(t *testing.T) {
 			"presale counters equal their holds",
 			"INSERT INTO presale_counters (tenant_id, region, code_id, sell_limit, held, ceiling) VALUES ($1, 'eu', $2, 5, 1, 5)",
 			func(d damaged) []any { return []any{d.booking} }, func(d damaged) string { return d.booking.String() },
+		},
+		"an allotment of more than there is": {
+			"allotments fit into what there is", "UPDATE night_counters SET sell_limit = sell_limit + 1, ceiling = ceiling + 1 WHERE tenant_id = $1 AND night = '2097-11-20' AND bucket <> $2",
+			func(d damaged) []any { return []any{d.allotment} }, func(d damaged) string { return d.room.ID.UUID.String() },
+		},
+		"an allotment without its counter": {
+			"allotments fit into what there is", "DELETE FROM night_counters WHERE tenant_id = $1 AND bucket = $2",
+			func(d damaged) []any { return []any{d.allotment} }, func(d damaged) string { return d.allotment.String() },
+		},
+		"stock set aside for nobody": {
+			"allotments fit into what there is", "UPDATE night_counters SET bucket = $2 WHERE tenant_id = $1 AND bucket = $3",
+			func(d damaged) []any { return []any{d.orphan, d.allotment} }, func(d damaged) string { return d.orphan.String() },
 		},
 		"a tax that is not its share": {
 			"every line's tax is its share of the price", "UPDATE booking_lines SET tax_minor = tax_minor + 1 WHERE tenant_id = $1 AND booking_id = $2",

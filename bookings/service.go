@@ -351,11 +351,7 @@ func columnsOf(places []payments.Place) (tenantIDs []uuid.UUID, regions []string
 // emitTx writes an event in the transaction of its change, and the job that tells others of it.
 // channel is the one that made the sale.
 func (s *Service) emitTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, region ids.Region, channel tenants.ChannelID, kind string, entity uuid.UUID, version int64, event string, now time.Time) error {
-	id, err := events.EmitTx(ctx, tx, events.NewEvent{
+	return tellTx(ctx, tx, s.jobs, events.NewEvent{
 		Tenant: tenant, Region: region, Channel: channel, Kind: events.Kind(kind), Entity: entity, Version: version, Type: events.Type(event), OccurredAt: now,
 	})
-	if err != nil {
-		return err
-	}
-	return s.jobs.EnqueueTx(ctx, tx, EventJob{Tenant: tenant, Region: region, Event: id.UUID})
 }

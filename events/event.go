@@ -46,6 +46,8 @@ type (
 	bookingKind struct{}
 	refundKind  struct{}
 	disputeKind struct{}
+	// allotmentKind is an allotment.
+	allotmentKind struct{}
 )
 
 // Prefix of a booking's public id.
@@ -57,6 +59,9 @@ func (refundKind) Prefix() string { return "refund" }
 // Prefix of a dispute's public id.
 func (disputeKind) Prefix() string { return "dispute" }
 
+// Prefix of an allotment's public id.
+func (allotmentKind) Prefix() string { return "allotment" }
+
 // Subject is the public id of what the event is about.
 func (e Event) Subject() string {
 	switch e.Kind {
@@ -66,6 +71,8 @@ func (e Event) Subject() string {
 		return ids.ID[refundKind]{Region: e.ID.Region, UUID: e.Entity}.String()
 	case KindDispute:
 		return ids.ID[disputeKind]{Region: e.ID.Region, UUID: e.Entity}.String()
+	case KindAllotment:
+		return ids.ID[allotmentKind]{Region: e.ID.Region, UUID: e.Entity}.String()
 	case KindEndpoint:
 		return EndpointID{UUID: e.Entity}.String()
 	}

@@ -7,15 +7,17 @@ type Type string
 
 // The types of event. They are added, never renamed.
 const (
-	TypeBookingConfirmed Type = "booking.confirmed"
-	TypeBookingCancelled Type = "booking.cancelled"
-	TypeBookingNoShow    Type = "booking.no_show"
-	TypeRefundRequested  Type = "refund.requested"
-	TypeRefundSucceeded  Type = "refund.succeeded"
-	TypeRefundFailed     Type = "refund.failed"
-	TypeDisputeOpened    Type = "dispute.opened"
-	TypeDisputeWon       Type = "dispute.won"
-	TypeDisputeLost      Type = "dispute.lost"
+	TypeBookingConfirmed   Type = "booking.confirmed"
+	TypeBookingCancelled   Type = "booking.cancelled"
+	TypeBookingNoShow      Type = "booking.no_show"
+	TypeRefundRequested    Type = "refund.requested"
+	TypeRefundSucceeded    Type = "refund.succeeded"
+	TypeRefundFailed       Type = "refund.failed"
+	TypeDisputeOpened      Type = "dispute.opened"
+	TypeDisputeWon         Type = "dispute.won"
+	TypeDisputeLost        Type = "dispute.lost"
+	TypeAllotmentReleased  Type = "allotment.released"
+	TypeAllotmentCancelled Type = "allotment.cancelled"
 	// TypeEndpointPing goes to one endpoint only, whatever it subscribes to.
 	TypeEndpointPing Type = "endpoint.ping"
 )
@@ -29,6 +31,8 @@ const (
 	KindRefund   Kind = "refund"
 	KindDispute  Kind = "dispute"
 	KindEndpoint Kind = "endpoint"
+	// KindAllotment is stock that was set aside for a channel; the event's channel is that one.
+	KindAllotment Kind = "allotment"
 )
 
 // Meaning is a type of event with what it says, for people who write receivers.
@@ -50,6 +54,8 @@ func Meanings() []Meaning {
 		{TypeDisputeOpened, KindDispute, "The buyer disputes a payment with the bank; the booking stands."},
 		{TypeDisputeWon, KindDispute, "A dispute ended for the seller: the money stays."},
 		{TypeDisputeLost, KindDispute, "A dispute ended for the buyer: the bank took the money back, and the booking stands."},
+		{TypeAllotmentReleased, KindAllotment, "The unsold rest of an allotment, or of some of its nights, went to everybody."},
+		{TypeAllotmentCancelled, KindAllotment, "An allotment was taken back; what was sold from it stays sold."},
 		{TypeEndpointPing, KindEndpoint, "Somebody tests the endpoint. Nothing happened."},
 	}
 }

@@ -18,6 +18,9 @@ func (r *Resolver) Mutation() generated.MutationResolver { return &mutationResol
 // Query returns generated.QueryResolver implementation.
 func (r *Resolver) Query() generated.QueryResolver { return &queryResolver{r} }
 
+// Allotment gives the resolvers of allotments.
+func (r *Resolver) Allotment() generated.AllotmentResolver { return &allotmentResolver{r} }
+
 // Booking returns generated.BookingResolver implementation.
 func (r *Resolver) Booking() generated.BookingResolver { return &bookingResolver{r} }
 
@@ -51,6 +54,7 @@ func (r *Resolver) Venue() generated.VenueResolver { return &venueResolver{r} }
 type (
 	mutationResolver    struct{ *Resolver }
 	queryResolver       struct{ *Resolver }
+	allotmentResolver   struct{ *Resolver }
 	bookingResolver     struct{ *Resolver }
 	eventResolver       struct{ *Resolver }
 	holdResolver        struct{ *Resolver }
@@ -86,6 +90,8 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 		return node(r.roomType(ctx, id))
 	case inventory.HoldKind{}.Prefix():
 		return node(r.Hold(ctx, id))
+	case inventory.AllotmentKind{}.Prefix():
+		return node(r.Allotment(ctx, id))
 	case bookings.BookingKind{}.Prefix():
 		return node(r.Booking(ctx, id))
 	case events.EventKind{}.Prefix():
@@ -93,7 +99,7 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 	case events.EndpointKind{}.Prefix():
 		return node(r.WebhookEndpoint(ctx, id))
 	}
-	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, event, show, chart, room type, hold, booking, change event or webhook endpoint, got %.48q", id)
+	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, event, show, chart, room type, hold, allotment, booking, change event or webhook endpoint, got %.48q", id)
 }
 
 // node passes an entity on as a Node. A nil pointer must not become a Node that is not nil.

@@ -29,6 +29,10 @@ func fieldCost(object, field string) int {
 		return 1000
 	case "Show.chart", "Query.chart", "Property.calendar":
 		return 100
+	case "Allotment.stock":
+		return 50
+	case "Allotment.history":
+		return 20
 	case "Query.unresolvedPayments", "Query.paymentTimeline":
 		return 50
 	case "Hold.payments", "Hold.booking", "Booking.payments", "Booking.cancellations":

@@ -31,6 +31,7 @@ type loaders struct {
 	refunded   *dataloadgen.Loader[inventory.HoldID, money.Amount]
 	conditions *dataloadgen.Loader[inventory.Site, inventory.Offer]
 	disputes   *dataloadgen.Loader[payments.AttemptID, []payments.Dispute]
+	allotted   *dataloadgen.Loader[inventory.AllotmentID, []inventory.AllotmentStock]
 }
 
 // pricedShow is a show with what its price levels need of it.
@@ -76,6 +77,9 @@ func newLoaders(r *Resolver, actor tenants.Actor, wait time.Duration) *loaders {
 		}),
 		disputes: loader(wait, func(ctx context.Context, keys []payments.AttemptID) (map[payments.AttemptID][]payments.Dispute, error) {
 			return r.bookings.DisputesOfAttempts(ctx, actor, keys)
+		}),
+		allotted: loader(wait, func(ctx context.Context, keys []inventory.AllotmentID) (map[inventory.AllotmentID][]inventory.AllotmentStock, error) {
+			return r.inventory.AllotmentStocks(ctx, actor, keys)
 		}),
 	}
 }

@@ -71,7 +71,7 @@ func serverOn(t testing.TB, d *db.DB, change func(*graph.Config)) server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stock := inventory.NewService(d, enforcer)
+	stock := inventory.NewService(d, enforcer, inventory.Announcing(bookings.NewAnnouncer(noJobs{})))
 	config := graph.Config{
 		Tenants: tenantService, Inventory: stock, Bookings: bookingService, Advisor: bookings.NewAdvisor(d, enforcer, stock), Events: eventService,
 	}

@@ -45,6 +45,7 @@ type Tenants interface {
 
 // Inventory is what the API asks of package inventory; an inventory.Service is one.
 type Inventory interface {
+	Allotments
 	ImportChart(ctx context.Context, actor tenants.Actor, requestKey string, venue tenants.VenueID, chart *charts.Chart) (inventory.ChartID, error)
 	CreateEvent(ctx context.Context, actor tenants.Actor, requestKey string, input inventory.NewEvent) (inventory.EventID, error)
 	CreateShow(ctx context.Context, actor tenants.Actor, requestKey string, input inventory.NewShow) (inventory.ShowID, error)

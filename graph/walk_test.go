@@ -30,8 +30,8 @@ func (p place) String() string { return p.field.Name + " " + p.path }
 func idKinds() map[string]string {
 	return map[string]string{
 		"show": "show", "seats": "seat", "pool": "pool", "roomType": "room", "venue": "venue", "event": "event", "chart": "chart",
-		"presaleCode": "presale",
-		"property":    "prop", "priceLevel": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
+		"presaleCode": "presale", "allotment": "allotment", "Query.allotment": "allotment",
+		"property": "prop", "priceLevel": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
 		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
 		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
 		"Query.booking": "book", "Query.tenant": "tenant",
@@ -210,9 +210,9 @@ func (h *house) ids() (own map[string]string, guest client) {
 	return map[string]string{
 		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
-		"presale": h.presaleCode(),
-		"refund":  refund,
-		"evt":     h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
+		"presale": h.presaleCode(), "allotment": h.allotment(),
+		"refund": refund,
+		"evt":    h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
 	}, guest
 }
 
@@ -227,7 +227,7 @@ func TestForeignIDsAreAnsweredLikeRandomOnes(t *testing.T) {
 	for _, p := range places(t) {
 		kinds := []string{p.kind}
 		if p.field.Name == "node" {
-			kinds = []string{"tenant", "prop", "venue", "chan", "key", "event", "show", "chart", "room", "hold", "book", "evt", "endpoint"}
+			kinds = []string{"tenant", "prop", "venue", "chan", "key", "event", "show", "chart", "room", "hold", "allotment", "book", "evt", "endpoint"}
 		}
 		for _, kind := range kinds {
 			for who, as := range map[string]client{"admin": h.admin, "partner": h.partner, "page": h.page, "guest": guest} {
@@ -285,6 +285,13 @@ func TestOwnIDsAreFound(t *testing.T) {
 			}
 		}
 	}
+}
+
+func (h *house) allotment() string {
+	var answer struct{ CreateAllotment created }
+	h.admin.get(`mutation($input: CreateAllotmentInput!) { createAllotment(input: $input) { ... on Allotment { id } } }`,
+		vars{"input": vars{"requestKey": key(), "channel": h.boxOffice, "name": "Fan club", "pool": h.standing, "quantity": 1, "definite": true}}, &answer)
+	return answer.CreateAllotment.ID
 }
 
 func (h *house) presaleCode() string {

@@ -87,6 +87,9 @@ func (b *batch) run(ctx context.Context, tx pgx.Tx) ([]answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !b.careful && b.needsAllotments(f) {
+		return nil, errLookCloser
+	}
 	if err := b.readBuyers(ctx, tx, &f, answers); err != nil {
 		return nil, err
 	}

@@ -83,7 +83,7 @@ func (b *batch) linesOf(w wish, f facts, stock stock) []HoldLine {
 			}
 		case request.Pool != nil:
 			pool := f.pools[request.Pool.Pool.UUID]
-			for _, part := range b.shardsFor(request.Pool.Pool.UUID, pool.shards, request.Pool.Quantity, stock) {
+			for _, part := range b.shardsFor(request.Pool.Pool.UUID, pool.shards, request.Pool.Quantity, f.bucketsOf(w.actor.Channel.UUID, request.Pool.Pool.UUID, poolNight), stock) {
 				add(i, HoldLine{
 					Kind: LineKindPool, Show: ShowID{Region: b.at.region, UUID: pool.show}, Pool: request.Pool.Pool,
 					Shard: part.shard, Bucket: part.bucket, Quantity: part.quantity,
@@ -92,10 +92,12 @@ func (b *batch) linesOf(w wish, f facts, stock stock) []HoldLine {
 		case request.Stay != nil:
 			room := f.rooms[request.Stay.RoomType.UUID]
 			for night := request.Stay.CheckIn; night.Before(request.Stay.CheckOut); night = night.AddDays(1) {
-				add(i, HoldLine{
-					Kind: LineKindNight, Property: tenants.PropertyID{Region: b.at.region, UUID: room.property},
-					RoomType: request.Stay.RoomType, Night: night, Quantity: request.Stay.Rooms,
-				}, *f.nights[request.Stay.RoomType.UUID][night].AmountMinor, currency)
+				for _, part := range b.roomsFor(w, f, stock, request.Stay, night) {
+					add(i, HoldLine{
+						Kind: LineKindNight, Property: tenants.PropertyID{Region: b.at.region, UUID: room.property},
+						RoomType: request.Stay.RoomType, Night: night, Bucket: part.bucket, Quantity: part.quantity,
+					}, *f.nights[request.Stay.RoomType.UUID][night].AmountMinor, currency)
+				}
 			}
 		}
 	}
@@ -104,11 +106,14 @@ func (b *batch) linesOf(w wish, f facts, stock stock) []HoldLine {
 
 // shardsFor chooses the counters of a pool: in the quick path one at random, so that buyers spread;
 // in the careful path what the locked rows have left, the fullest first.
-func (b *batch) shardsFor(pool uuid.UUID, shards, quantity int64, stock stock) []poolUnits {
+func (b *batch) shardsFor(pool uuid.UUID, shards, quantity int64, buckets []uuid.UUID, stock stock) []poolUnits {
+	if !b.careful && buckets[0] != sharedBucket {
+		return []poolUnits{{pool: pool, bucket: buckets[0], quantity: quantity}}
+	}
 	if !b.careful {
 		return []poolUnits{{pool: pool, bucket: sharedBucket, shard: rand.Int64N(shards), quantity: quantity}} //nolint:gosec // spreading needs no secrecy
 	}
-	return stock.takeFromPool(pool, quantity)
+	return stock.takeFromPool(pool, quantity, buckets)
 }
 
 // write claims the counters, and stores the holds, their seats and their lines, with one statement a
@@ -132,6 +137,9 @@ func (b *batch) write(ctx context.Context, tx pgx.Tx, f facts, winners []won) ([
 	now, err := Now(ctx, tx)
 	if err != nil {
 		return nil, err
+	}
+	if f.usedDue(winners, now) {
+		return nil, errMoreDue
 	}
 	holds := make([]Hold, len(winners))
 	for i, w := range winners {

@@ -269,15 +269,16 @@ func (s *Service) PoolsOfShows(ctx context.Context, actor tenants.Actor, shows [
 	}
 	// May be stale, as a map may: a claim asks the counters themselves.
 	return db.InSnapshotAsOf(ctx, s.db, func(ctx context.Context, at db.Snapshot) (map[ShowID][]Pool, error) {
-		return poolsOfShows(ctx, at, actor.Tenant.UUID, shows)
+		return poolsOfShows(ctx, at, actor, shows)
 	}, db.Stale(mapStaleness))
 }
 
-func poolsOfShows(ctx context.Context, at db.Snapshot, tenant uuid.UUID, shows []ShowID) (map[ShowID][]Pool, error) {
+func poolsOfShows(ctx context.Context, at db.Snapshot, actor tenants.Actor, shows []ShowID) (map[ShowID][]Pool, error) {
 	asOf, err := at.AsOf(ctx)
 	if err != nil {
 		return nil, err
 	}
+	tenant := actor.Tenant.UUID
 	regions, uuids := splitIDs(shows)
 	rows, err := dbsqlc.New(at.Tx).PoolsOfShows(ctx, dbsqlc.PoolsOfShowsParams{TenantID: tenant, Regions: regions, ShowIds: uuids})
 	if err != nil {
@@ -289,14 +290,27 @@ func poolsOfShows(ctx context.Context, at db.Snapshot, tenant uuid.UUID, shows [
 			return nil, err
 		}
 	}
+	var allotted []uuid.UUID
+	for _, row := range rows {
+		if row.HasAllotment {
+			allotted = append(allotted, row.ID)
+		}
+	}
+	setAside, err := shownParts(ctx, at, tenant, distinct(regions), allotted, poolNight, poolNight)
+	if err != nil {
+		return nil, err
+	}
 	pools := make(map[ShowID][]Pool, len(shows))
 	for _, row := range rows {
+		stock := unitStock{
+			unit: row.ID, night: poolNight, capacity: row.Capacity, sharedTaken: row.Taken, buckets: setAside[nightKey{owner: row.ID, night: poolNight}],
+		}
 		region := ids.Region(row.Region)
 		show := ShowID{Region: region, UUID: row.ShowID}
 		pools[show] = append(pools[show], Pool{
 			ID: PoolID{Region: region, UUID: row.ID}, Show: show, PriceLevel: PriceLevelID{Region: region, UUID: row.PriceLevelID},
 			Name: row.Name, Capacity: row.Capacity, AsOf: asOf,
-			Available: max(0, max(0, row.Capacity-row.Allotted)-row.Taken+due[nightKey{owner: row.ID}]),
+			Available: stock.left(actor.Channel.UUID, due, asOf),
 		})
 	}
 	return pools, nil
@@ -408,16 +422,16 @@ func (s *Service) Calendar(ctx context.Context, actor tenants.Actor, property te
 	_, uuids := splitIDs(roomTypes)
 	// May be stale: a calendar is months of nights, and a claim asks their counters themselves.
 	return db.InSnapshotAsOf(ctx, s.db, func(ctx context.Context, at db.Snapshot) (Calendar, error) {
-		return calendar(ctx, at, actor.Tenant.UUID, property, uuids, first, last)
+		return calendar(ctx, at, actor, property, uuids, first, last)
 	}, db.Stale(listStaleness))
 }
 
-func calendar(ctx context.Context, at db.Snapshot, tenant uuid.UUID, property tenants.Property, roomTypes []uuid.UUID, first, last civil.Date) (Calendar, error) {
+func calendar(ctx context.Context, at db.Snapshot, actor tenants.Actor, property tenants.Property, roomTypes []uuid.UUID, first, last civil.Date) (Calendar, error) {
 	asOf, err := at.AsOf(ctx)
 	if err != nil {
 		return Calendar{}, err
 	}
-	queries, region := dbsqlc.New(at.Tx), string(property.ID.Region)
+	queries, tenant, region := dbsqlc.New(at.Tx), actor.Tenant.UUID, string(property.ID.Region)
 	rows, err := queries.CalendarNights(ctx, dbsqlc.CalendarNightsParams{
 		TenantID: tenant, Region: region, RoomTypeIds: roomTypes, FirstNight: first, LastNight: last,
 	})
@@ -434,6 +448,10 @@ func calendar(ctx context.Context, at db.Snapshot, tenant uuid.UUID, property te
 	if err := due.read(ctx, at.Tx, tenant, region, asOf); err != nil {
 		return Calendar{}, err
 	}
+	setAside, err := shownNights(ctx, at, tenant, region, rows, first, last)
+	if err != nil {
+		return Calendar{}, err
+	}
 	houseLeft := make(map[civil.Date]int64, len(houses))
 	for _, house := range houses {
 		houseLeft[house.Night] = max(0, house.Ceiling-house.Held-house.Booked+due[nightKey{owner: house.PropertyID, night: house.Night}])
@@ -442,7 +460,7 @@ func calendar(ctx context.Context, at db.Snapshot, tenant uuid.UUID, property te
 	for i, row := range rows {
 		night := CalendarNight{
 			RoomType: RoomTypeID{Region: property.ID.Region, UUID: row.RoomTypeID}, Night: row.Night,
-			Available: max(0, row.SellLimit-row.Held-row.Booked+due[nightKey{owner: row.RoomTypeID, night: row.Night}]),
+			Available: nightStock(row, setAside).left(actor.Channel.UUID, due, asOf),
 			StopSell:  row.StopSell, ClosedToArrival: row.ClosedToArrival, ClosedToDeparture: row.ClosedToDeparture,
 			MinStayArrival: row.MinStayArrival, MaxStayArrival: row.MaxStayArrival,
 			MinStayThrough: row.MinStayThrough, MaxStayThrough: row.MaxStayThrough,
@@ -458,8 +476,8 @@ func calendar(ctx context.Context, at db.Snapshot, tenant uuid.UUID, property te
 	return result, nil
 }
 
-// dueUnits is what holds whose time is over still occupy, by pool, or by room type or property and
-// night.
+// dueUnits is what holds whose time is over still occupy, by pool and bucket, by room type, bucket and
+// night, or by property and night.
 type dueUnits map[nightKey]int64
 
 func (d dueUnits) read(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region string, asOf time.Time) error {
@@ -470,9 +488,9 @@ func (d dueUnits) read(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region 
 	for _, row := range rows {
 		switch {
 		case row.PoolID != nil:
-			d[nightKey{owner: *row.PoolID}] += row.Quantity
+			d[nightKey{owner: *row.PoolID, bucket: row.Bucket}] += row.Quantity
 		case row.RoomTypeID != nil && row.PropertyID != nil && row.Night != nil:
-			d[nightKey{owner: *row.RoomTypeID, night: *row.Night}] += row.Quantity
+			d[nightKey{owner: *row.RoomTypeID, bucket: row.Bucket, night: *row.Night}] += row.Quantity
 			d[nightKey{owner: *row.PropertyID, night: *row.Night}] += row.Quantity
 		}
 	}

@@ -85,15 +85,19 @@ func (b *batch) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error)
 	if s.uses, err = lockPresale(ctx, tx, b.at, codes); err != nil {
 		return stock{}, err
 	}
+	if err := b.fitAllotments(ctx, tx, *f, &s); err != nil {
+		return stock{}, err
+	}
 	return s, b.reopenPools(ctx, tx, *f, &s)
 }
 
-// reopenPools spreads the capacity of wanted pools that were oversold and are no more.
+// reopenPools spreads the capacity of wanted pools that were oversold and are no more. Those of which
+// some was set aside were shared out anew before; see fitAllotments.
 func (b *batch) reopenPools(ctx context.Context, tx pgx.Tx, f facts, s *stock) error {
 	reopened := false
 	for _, pool := range b.all.pools {
 		_, capacity, limits, taken := sharedStock(s.pools, pool, f.pools[pool].capacity)
-		if limits >= capacity || taken >= capacity {
+		if limits >= capacity || taken >= capacity || f.pools[pool].allotted {
 			continue
 		}
 		if _, err := spreadCapacity(ctx, tx, b.at, pool, s.pools, f.pools[pool].capacity); err != nil {
@@ -112,13 +116,18 @@ func (b *batch) reopenPools(ctx context.Context, tx pgx.Tx, f facts, s *stock) e
 // them that a sweeper ends meanwhile would start the claim over: thousands are due at once when a
 // rush ends. The claim locks what was found, and judges it then.
 func (s *Service) dueFor(ctx context.Context, b *batch) ([]uuid.UUID, error) {
-	return db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) ([]uuid.UUID, error) {
+	found, err := db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) (overdue, error) {
 		f, err := factsOf(ctx, tx, b.at, b.all, b.codes())
 		if err != nil {
-			return nil, err
+			return overdue{}, err
 		}
-		return b.findDue(ctx, tx, f)
+		holds, err := b.findDue(ctx, tx, f)
+		return overdue{holds: holds, allotments: f.dueAllotments()}, err
 	})
+	if err != nil {
+		return nil, err
+	}
+	return found.holds, s.releaseOverdue(ctx, b.at, found.allotments)
 }
 
 // findDue lists holds whose units this claim wants and whose time is over.
@@ -165,7 +174,7 @@ func (b *batch) judgeMoreDue(ctx context.Context, tx pgx.Tx, f *facts) error {
 	if err != nil {
 		return err
 	}
-	if len(due) > 0 {
+	if len(due) > 0 || len(f.dueAllotments()) > 0 {
 		return errMoreDue
 	}
 	return nil
@@ -220,6 +229,7 @@ func (b *batch) lockCounters(ctx context.Context, tx pgx.Tx, f facts, others uni
 		nights = append(nights, nightUnits{roomType: stay.room, bucket: sharedBucket, first: stay.checkIn, last: stay.lastNight()})
 		houses = append(houses, houseUnits{property: f.rooms[stay.room].property, first: stay.checkIn, last: stay.lastNight()})
 	}
+	nights = append(nights, bucketRanges(f.parts)...)
 	if err := b.lockNights(ctx, tx, nights, s); err != nil {
 		return err
 	}
@@ -227,29 +237,12 @@ func (b *batch) lockCounters(ctx context.Context, tx pgx.Tx, f facts, others uni
 }
 
 func (b *batch) lockNights(ctx context.Context, tx pgx.Tx, nights []nightUnits, s *stock) error {
-	if len(nights) == 0 {
-		return nil
+	rows, err := lockNightRows(ctx, tx, b.at, nights)
+	if err != nil || s == nil {
+		return err
 	}
-	slices.SortFunc(nights, func(a, b nightUnits) int {
-		return cmp.Or(compareUUID(a.roomType, b.roomType), compareUUID(a.bucket, b.bucket), a.first.Compare(b.first))
-	})
-	params := make([]dbsqlc.NightCountersLockParams, len(nights))
-	for i, night := range nights {
-		params[i] = dbsqlc.NightCountersLockParams{
-			TenantID: b.at.tenant, Region: string(b.at.region), RoomTypeID: night.roomType, Bucket: night.bucket, FirstNight: night.first, LastNight: night.last,
-		}
-	}
-	var failed error
-	dbsqlc.New(tx).NightCountersLock(ctx, params).Query(func(_ int, rows []dbsqlc.NightCountersLockRow, err error) {
-		failed = errors.Join(failed, err)
-		for _, row := range rows {
-			if s != nil {
-				s.nights[nightKey{owner: row.RoomTypeID, bucket: row.Bucket, night: row.Night}] = row
-			}
-		}
-	})
-	if failed != nil {
-		return fmt.Errorf("lock night counters: %w", failed)
+	for _, row := range rows {
+		s.nights[nightKey{owner: row.RoomTypeID, bucket: row.Bucket, night: row.Night}] = row
 	}
 	return nil
 }
@@ -295,18 +288,13 @@ func (w wish) judgeCounters(f facts, s stock) []RefusedLine {
 			if f.shows[f.pools[line.Pool.Pool.UUID].show].completed {
 				continue // judgeSale has said so
 			}
-			free := int64(0)
-			for _, row := range s.pools {
-				if row.PoolID == line.Pool.Pool.UUID && row.Bucket == sharedBucket {
-					free += max(0, row.Ceiling-row.Held-row.Booked)
-				}
-			}
+			free := s.poolLeft(line.Pool.Pool.UUID, f.bucketsOf(w.actor.Channel.UUID, line.Pool.Pool.UUID, poolNight))
 			if free < line.Pool.Quantity {
 				refused = append(refused, RefusedLine{Line: i, Code: RefusalSoldOut, Pool: &line.Pool.Pool, Available: &free})
 			}
 		case line.Stay != nil:
 			for night := line.Stay.CheckIn; night.Before(line.Stay.CheckOut); night = night.AddDays(1) {
-				refused = append(refused, judgeNight(i, *line.Stay, night, f, s, house)...)
+				refused = append(refused, w.judgeNight(i, *line.Stay, night, f, s, house)...)
 			}
 		}
 	}
@@ -315,16 +303,15 @@ func (w wish) judgeCounters(f facts, s stock) []RefusedLine {
 
 // judgeNight looks at the room type's counter and at the house's. house adds up what earlier lines
 // of the same claim take of it.
-func judgeNight(line int, stay StayRequest, night civil.Date, f facts, s stock, house map[nightKey]int64) []RefusedLine {
+func (w wish) judgeNight(line int, stay StayRequest, night civil.Date, f facts, s stock, house map[nightKey]int64) []RefusedLine {
 	if !f.onSale(stay.RoomType, night) {
 		return nil // judgeStay has said so
 	}
-	row, ok := s.nights[nightKey{owner: stay.RoomType.UUID, bucket: sharedBucket, night: night}]
-	if !ok {
+	if _, ok := s.nights[nightKey{owner: stay.RoomType.UUID, bucket: sharedBucket, night: night}]; !ok {
 		return []RefusedLine{{Line: line, Code: RefusalNoSuchNight, Night: &night}}
 	}
 	var refused []RefusedLine
-	if free := max(0, row.Ceiling-row.Held-row.Booked); free < stay.Rooms {
+	if free := s.nightLeft(stay.RoomType.UUID, night, f.bucketsOf(w.actor.Channel.UUID, stay.RoomType.UUID, night)); free < stay.Rooms {
 		refused = append(refused, RefusedLine{Line: line, Code: RefusalSoldOut, Night: &night, Available: &free})
 	}
 	key := nightKey{owner: f.rooms[stay.RoomType.UUID].property, night: night}
@@ -337,26 +324,28 @@ func judgeNight(line int, stay StayRequest, night civil.Date, f facts, s stock, 
 	return refused
 }
 
-// takeFromPool spreads a quantity over the shards that have something left, the fullest first, so
-// that a quantity is found when it is left anywhere.
-func (s stock) takeFromPool(pool uuid.UUID, quantity int64) []poolUnits {
-	var rows []dbsqlc.PoolCountersLockRow
-	for _, row := range s.pools {
-		if row.PoolID == pool && row.Bucket == sharedBucket {
-			rows = append(rows, row)
-		}
-	}
-	slices.SortFunc(rows, func(a, b dbsqlc.PoolCountersLockRow) int {
-		return int((b.Ceiling - b.Held - b.Booked) - (a.Ceiling - a.Held - a.Booked))
-	})
+// takeFromPool spreads a quantity over the counters that have something left: of each of the buckets in
+// turn, the fullest shard first, so that a quantity is found when it is left anywhere.
+func (s stock) takeFromPool(pool uuid.UUID, quantity int64, buckets []uuid.UUID) []poolUnits {
 	var taken []poolUnits
-	for _, row := range rows {
-		part := min(quantity, max(0, row.Ceiling-row.Held-row.Booked))
-		if part == 0 {
-			break
+	for _, bucket := range buckets {
+		var rows []dbsqlc.PoolCountersLockRow
+		for _, row := range s.pools {
+			if row.PoolID == pool && row.Bucket == bucket {
+				rows = append(rows, row)
+			}
 		}
-		taken = append(taken, poolUnits{pool: pool, bucket: row.Bucket, shard: row.Shard, quantity: part})
-		quantity -= part
+		slices.SortFunc(rows, func(a, b dbsqlc.PoolCountersLockRow) int {
+			return int((b.Ceiling - b.Held - b.Booked) - (a.Ceiling - a.Held - a.Booked))
+		})
+		for _, row := range rows {
+			part := min(quantity, max(0, row.Ceiling-row.Held-row.Booked))
+			if part == 0 {
+				break
+			}
+			taken = append(taken, poolUnits{pool: pool, bucket: row.Bucket, shard: row.Shard, quantity: part})
+			quantity -= part
+		}
 	}
 	return taken
 }

@@ -24,6 +24,8 @@ type facts struct {
 	rooms map[uuid.UUID]roomFacts
 	// nights are the plans of the room types, from the first check-in to the last check-out inclusive.
 	nights map[uuid.UUID]map[civil.Date]dbsqlc.NightsForClaimRow
+	// parts are what is set aside of the pools and nights for channels, in the order in which it was.
+	parts []allotmentPart
 	// presale has the codes that buyers named, as far as the show has them.
 	presale map[string]*presaleFacts
 	// has is what each guest has; see readBuyers.
@@ -47,6 +49,8 @@ type poolFacts struct {
 	capacity int64
 	shards   int64
 	price    int64
+	// allotted: some of it is or was set aside for a channel.
+	allotted bool
 }
 
 type roomFacts struct {
@@ -82,6 +86,9 @@ func factsOf(ctx context.Context, tx pgx.Tx, at place, c claim, codes []string) 
 			return facts{}, err
 		}
 	}
+	if err := f.readAllotments(ctx, tx, at, c); err != nil {
+		return facts{}, err
+	}
 	if err := f.readPresale(ctx, tx, at, codes); err != nil {
 		return facts{}, err
 	}
@@ -95,7 +102,7 @@ func (f *facts) readPools(ctx context.Context, tx pgx.Tx, at place, c claim) err
 		return fmt.Errorf("read pools: %w", err)
 	}
 	for _, row := range rows {
-		f.pools[row.ID] = poolFacts{show: row.ShowID, capacity: row.Capacity, shards: row.Shards, price: row.AmountMinor}
+		f.pools[row.ID] = poolFacts{show: row.ShowID, capacity: row.Capacity, shards: row.Shards, price: row.AmountMinor, allotted: row.HasAllotment}
 	}
 	return nil
 }

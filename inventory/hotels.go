@@ -220,6 +220,9 @@ func writeNightsTx(ctx context.Context, tx pgx.Tx, at place, roomType uuid.UUID,
 	if _, err := queries.NightCountersSet(ctx, counters); err != nil {
 		return NightsSet{}, fmt.Errorf("store night counters: %w", err)
 	}
+	if err := fitNightsTx(ctx, tx, at, roomType, allottedNights(rows)); err != nil {
+		return NightsSet{}, err
+	}
 	over, err := queries.NightsOverLimit(ctx, dbsqlc.NightsOverLimitParams{TenantID: at.tenant, Region: string(at.region), RoomTypeID: roomType, Nights: nights})
 	if err != nil {
 		return NightsSet{}, fmt.Errorf("read oversold nights: %w", err)

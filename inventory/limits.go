@@ -52,6 +52,10 @@ const (
 	listStaleness = 5 * time.Second
 	// mapStaleness is how old the map of a show and what is left of its pools may be.
 	mapStaleness = 2 * time.Second
+	// maxAllotted bounds what an allotment has of one pool or night.
+	maxAllotted = 1_000_000
+	// maxReleaseDays bounds how long before a night its allotments are released.
+	maxReleaseDays = 730
 	// MaxNightsPerEdit bounds the nights that one edit of a room type or house may name.
 	MaxNightsPerEdit = 731
 	// MaxCalendarDays bounds one calendar read.

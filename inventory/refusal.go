@@ -81,6 +81,12 @@ const (
 	RefusalRefundTooHigh RefusalCode = "REFUND_TOO_HIGH"
 	// RefusalRefundNotFailed: the refund is under way, paid, or tried again already.
 	RefusalRefundNotFailed RefusalCode = "REFUND_NOT_FAILED"
+	// RefusalAllotmentSold: more is sold from the allotment on the night than its new size.
+	RefusalAllotmentSold RefusalCode = "ALLOTMENT_SOLD"
+	// RefusalAllotmentEnded: the allotment was released or cancelled before.
+	RefusalAllotmentEnded RefusalCode = "ALLOTMENT_ENDED"
+	// RefusalAllotmentTentative: nothing is set aside yet, so there is nothing to release.
+	RefusalAllotmentTentative RefusalCode = "ALLOTMENT_TENTATIVE"
 	// RefusalBusy: too many want the same units at this moment; try again after RetryAfter.
 	RefusalBusy RefusalCode = "BUSY"
 )
@@ -194,6 +200,12 @@ func messageOf(code RefusalCode) string {
 		return "less than that is left of what was paid"
 	case RefusalRefundNotFailed:
 		return "the refund has not failed for good"
+	case RefusalAllotmentSold:
+		return "more is sold from the allotment than its new size"
+	case RefusalAllotmentEnded:
+		return "the allotment has ended"
+	case RefusalAllotmentTentative:
+		return "the allotment is tentative: it has set nothing aside"
 	case RefusalBusy:
 		return "too many requests want the same units at this moment"
 	}

@@ -20,12 +20,22 @@ type Service struct {
 	db         *db.DB
 	authorizer Authorizer
 	claims     *combiner
+	announcer  Announcer
 }
 
+// Option changes a Service that is being made.
+type Option func(*Service)
+
+// Announcing has others told of what becomes of allotments. Default: nobody is.
+func Announcing(to Announcer) Option { return func(s *Service) { s.announcer = to } }
+
 // NewService needs a migrated database.
-func NewService(d *db.DB, authorizer Authorizer) *Service {
-	s := &Service{db: d, authorizer: authorizer, claims: newCombiner(longestQueue, maxBatch)}
+func NewService(d *db.DB, authorizer Authorizer, options ...Option) *Service {
+	s := &Service{db: d, authorizer: authorizer, claims: newCombiner(longestQueue, maxBatch), announcer: nobody{}}
 	s.claims.decide = s.decide
+	for _, option := range options {
+		option(s)
+	}
 	return s
 }
 

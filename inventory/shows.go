@@ -425,7 +425,16 @@ func (s *Service) SetPoolCapacity(ctx context.Context, actor tenants.Actor, id P
 		if err != nil {
 			return 0, fmt.Errorf("lock pool counters: %w", err)
 		}
-		return spreadCapacity(ctx, tx, at, id.UUID, rows, capacity)
+		parts, err := partsOn(ctx, tx, at, []uuid.UUID{id.UUID}, poolNight, poolNight)
+		if err != nil {
+			return 0, err
+		}
+		if len(parts) == 0 {
+			return spreadCapacity(ctx, tx, at, id.UUID, rows, capacity)
+		}
+		stock := poolStock(id.UUID, capacity, rows, parts)
+		_, err = fitPoolTx(ctx, tx, at, stock, rows)
+		return max(0, stock.taken()-capacity), err
 	})
 }
 

@@ -86,6 +86,12 @@ type ExpireArgs struct{}
 // Kind names the job in River's table.
 func (ExpireArgs) Kind() string { return "expire_holds" }
 
+// ReleaseAllotmentsArgs gives everybody the rest of allotments whose release has come.
+type ReleaseAllotmentsArgs struct{}
+
+// Kind names the job in River's table.
+func (ReleaseAllotmentsArgs) Kind() string { return "release_allotments" }
+
 // ReconcileArgs looks after every attempt and refund whose outcome is open.
 type ReconcileArgs struct{}
 

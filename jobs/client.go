@@ -34,7 +34,7 @@ type Config struct {
 	DeliveryWorkers int
 	// Queues are those that this process works, some of Queues(). Default: all.
 	Queues []string
-	// SweepInterval is how often due holds are swept. Default 1 second.
+	// SweepInterval is how often due holds are swept, and due allotments released. Default 1 second.
 	SweepInterval time.Duration
 	// ReconcileInterval is how often open payments are looked after. Default 2 seconds; each
 	// attempt has its own growing wait.
@@ -69,6 +69,7 @@ type Config struct {
 // Limits of the periodic work: what one run looks at.
 const (
 	sweepLimit     = 2000
+	releaseLimit   = 500
 	reconcileLimit = 10_000
 	fanOutLimit    = 200
 	lanesLimit     = 500
@@ -235,9 +236,10 @@ func (e *Enqueuer) EnqueueDeliveriesTx(ctx context.Context, tx pgx.Tx, lanes ...
 	return nil
 }
 
-// Inventory is what the sweeper and the archiver need.
+// Inventory is what the sweepers and the archiver need.
 type Inventory interface {
 	ExpireDue(ctx context.Context, limit int) (int, error)
+	ReleaseDue(ctx context.Context, limit int) (int, error)
 	ArchiveDue(ctx context.Context, input inventory.Archiving) (inventory.Archived, error)
 }
 
@@ -272,6 +274,7 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 	river.AddWorker(workers, &deliverWorker{outbox: outbox})
 	river.AddWorker(workers, &deliverDueWorker{outbox: outbox})
 	river.AddWorker(workers, &expireWorker{stock: stock})
+	river.AddWorker(workers, &releaseWorker{stock: stock})
 	river.AddWorker(workers, &reconcileWorker{sales: sales})
 	river.AddWorker(workers, &compareWorker{sales: sales})
 	river.AddWorker(workers, &auditWorker{sales: sales, metrics: measures, logger: config.Logger})

@@ -12,6 +12,7 @@ import (
 func periodicJobs(config Config) []*river.PeriodicJob {
 	all := []*river.PeriodicJob{
 		periodic("expire_holds", config.SweepInterval, ExpireArgs{}),
+		periodic("release_allotments", config.SweepInterval, ReleaseAllotmentsArgs{}),
 		periodic("reconcile_payments", config.ReconcileInterval, ReconcileArgs{}),
 		periodic("compare_charges", config.CompareInterval, CompareChargesArgs{}),
 		periodic("deliver_due", config.DeliverInterval, DeliverDueArgs{}),

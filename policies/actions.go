@@ -71,6 +71,8 @@ const (
 	ActionCancellationSet  Action = "cancellation.set"
 	ActionPresaleRead      Action = "presale.read"
 	ActionPresaleSet       Action = "presale.set"
+	ActionAllotmentRead    Action = "allotment.read"
+	ActionAllotmentSet     Action = "allotment.set"
 	ActionJobInspect              = tenants.ActionJobInspect
 )
 
@@ -137,6 +139,8 @@ func Meanings() []Meaning {
 		{ActionCancellationSet, "Set what a cancellation costs, and the tax that prices include"},
 		{ActionPresaleRead, "See presale codes and their uses"},
 		{ActionPresaleSet, "Add and end presale codes"},
+		{ActionAllotmentRead, "See allotments; partners see those of their own channel"},
+		{ActionAllotmentSet, "Set stock aside for a channel, and release it"},
 		{ActionJobInspect, "See and steer background jobs"},
 	}
 }

@@ -357,3 +357,43 @@ WHERE (@every_tenant::boolean OR c.tenant_id = @tenant_id::uuid)
     AND (c.held <> COALESCE(h.held, 0) OR c.booked <> COALESCE(h.booked, 0))
 ORDER BY violations
 LIMIT @max_examples;
+
+-- name: AuditAllotments :many
+-- Where stock is set aside: the limits of all counters together within what there is to sell, each open
+-- part of an allotment with a counter of at most its size, and no such counter without its part.
+SELECT w.kind, w.tenant_id, w.region, w.id, w.night, count(*) OVER () AS violations
+FROM (
+    SELECT 'pool' AS kind, p.tenant_id, p.region, p.id, NULL::date AS night
+    FROM pools p
+    JOIN pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
+    WHERE p.has_allotment AND (@every_tenant::boolean OR p.tenant_id = @tenant_id::uuid)
+    GROUP BY p.tenant_id, p.region, p.id, p.capacity
+    HAVING sum(c.sell_limit) > p.capacity
+    UNION ALL
+    SELECT 'night' AS kind, p.tenant_id, p.region, p.room_type_id AS id, p.night
+    FROM night_plans p
+    JOIN night_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.room_type_id = p.room_type_id AND c.night = p.night
+    WHERE p.has_allotment AND (@every_tenant::boolean OR p.tenant_id = @tenant_id::uuid)
+    GROUP BY p.tenant_id, p.region, p.room_type_id, p.night, p.physical, p.out_of_order, p.oversell
+    HAVING sum(c.sell_limit) > GREATEST(0, p.physical - p.out_of_order + p.oversell)
+    UNION ALL
+    SELECT 'allotment' AS kind, a.tenant_id, a.region, a.allotment_id AS id, a.night
+    FROM allotment_parts a
+    LEFT JOIN night_counters n ON n.tenant_id = a.tenant_id AND n.region = a.region AND n.room_type_id = a.unit_id AND n.bucket = a.allotment_id AND n.night = a.night
+    LEFT JOIN pool_counters c ON c.tenant_id = a.tenant_id AND c.region = a.region AND c.pool_id = a.unit_id AND c.bucket = a.allotment_id
+    LEFT JOIN past_pool_counters past ON past.tenant_id = a.tenant_id AND past.region = a.region AND past.pool_id = a.unit_id AND past.bucket = a.allotment_id
+    WHERE a.state = 'OPEN' AND (@every_tenant::boolean OR a.tenant_id = @tenant_id::uuid)
+        AND (COALESCE(n.sell_limit, c.sell_limit, past.sell_limit) IS NULL
+            OR COALESCE(n.sell_limit, c.sell_limit, past.sell_limit) > GREATEST(a.quantity, COALESCE(n.held + n.booked, c.held + c.booked, past.held + past.booked)))
+    UNION ALL
+    SELECT 'counter' AS kind, n.tenant_id, n.region, n.bucket AS id, n.night
+    FROM night_counters n
+    LEFT JOIN allotment_parts a ON a.tenant_id = n.tenant_id AND a.region = n.region AND a.allotment_id = n.bucket AND a.night = n.night AND a.unit_id = n.room_type_id
+    WHERE n.bucket <> '00000000-0000-0000-0000-000000000000'::uuid AND a.allotment_id IS NULL AND (@every_tenant::boolean OR n.tenant_id = @tenant_id::uuid)
+    UNION ALL
+    SELECT 'counter' AS kind, c.tenant_id, c.region, c.bucket AS id, NULL::date AS night
+    FROM pool_counters c
+    LEFT JOIN allotment_parts a ON a.tenant_id = c.tenant_id AND a.region = c.region AND a.allotment_id = c.bucket AND a.unit_id = c.pool_id
+    WHERE c.bucket <> '00000000-0000-0000-0000-000000000000'::uuid AND a.allotment_id IS NULL AND (@every_tenant::boolean OR c.tenant_id = @tenant_id::uuid)) AS w
+ORDER BY violations
+LIMIT @max_examples;

@@ -206,7 +206,7 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 	if err != nil {
 		return nil, err
 	}
-	stock := inventory.NewService(s.db, enforcer)
+	stock := inventory.NewService(s.db, enforcer, inventory.Announcing(bookings.NewAnnouncer(enqueuer)))
 	return &app{
 		store: s, logger: logger, policy: enforcer, events: outbox, webhooks: sender,
 		tenants:   tenants.NewService(s.db, enforcer, tenantsConfig),

@@ -30,6 +30,7 @@ func NewExecutableSchema(cfg Config) graphql.ExecutableSchema {
 type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
+	Allotment() AllotmentResolver
 	Booking() BookingResolver
 	Event() EventResolver
 	Hold() HoldResolver
@@ -54,6 +55,10 @@ type ComplexityRoot struct {
 
 // region    ************************** generated!.gotpl **************************
 
+type AllotmentResolver interface {
+	Stock(ctx context.Context, obj *Allotment) ([]AllotmentStock, error)
+	History(ctx context.Context, obj *Allotment, first int64, after *string) (*AllotmentChangeConnection, error)
+}
 type BookingResolver interface {
 	Payments(ctx context.Context, obj *Booking) ([]Payment, error)
 
@@ -68,6 +73,11 @@ type HoldResolver interface {
 	Booking(ctx context.Context, obj *Hold) (*Booking, error)
 }
 type MutationResolver interface {
+	CreateAllotment(ctx context.Context, input CreateAllotmentInput) (AllotmentResult, error)
+	MakeAllotmentDefinite(ctx context.Context, input AllotmentInput) (AllotmentResult, error)
+	UpdateAllotment(ctx context.Context, input UpdateAllotmentInput) (AllotmentResult, error)
+	ReleaseAllotment(ctx context.Context, input ReleaseAllotmentInput) (AllotmentResult, error)
+	CancelAllotment(ctx context.Context, input AllotmentInput) (AllotmentResult, error)
 	Checkout(ctx context.Context, input CheckoutInput) (CheckoutResult, error)
 	MarkNoShow(ctx context.Context, input BookingLinesInput) (MarkNoShowResult, error)
 	SetCancellationPolicy(ctx context.Context, input SetCancellationPolicyInput) (*CancellationPolicy, error)
@@ -121,6 +131,8 @@ type PropertyResolver interface {
 }
 type QueryResolver interface {
 	Node(ctx context.Context, id string) (Node, error)
+	Allotment(ctx context.Context, id string) (*Allotment, error)
+	Allotments(ctx context.Context, property *string, show *string, channel *string, first int64, after *string) (*AllotmentConnection, error)
 	Booking(ctx context.Context, id string) (*Booking, error)
 	BookingByReference(ctx context.Context, reference string, region *string) (*Booking, error)
 	Bookings(ctx context.Context, region *string, first int64, after *string) (*BookingConnection, error)
@@ -206,6 +218,9 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalers := func() *graphql.InputUnmarshalerIndex {
 		return graphql.NewInputUnmarshalerIndex(
+			graphql.NewInputUnmarshaler("AllotmentInput", ec.unmarshalInputAllotmentInput),
+			graphql.NewInputUnmarshaler("AllotmentNightsInput", ec.unmarshalInputAllotmentNightsInput),
+			graphql.NewInputUnmarshaler("AllotmentReleaseInput", ec.unmarshalInputAllotmentReleaseInput),
 			graphql.NewInputUnmarshaler("BookingLinesInput", ec.unmarshalInputBookingLinesInput),
 			graphql.NewInputUnmarshaler("CancelBookingInput", ec.unmarshalInputCancelBookingInput),
 			graphql.NewInputUnmarshaler("CancellationFeeInput", ec.unmarshalInputCancellationFeeInput),
@@ -213,6 +228,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("ChangePresaleCodeInput", ec.unmarshalInputChangePresaleCodeInput),
 			graphql.NewInputUnmarshaler("CheckoutInput", ec.unmarshalInputCheckoutInput),
 			graphql.NewInputUnmarshaler("ContactInput", ec.unmarshalInputContactInput),
+			graphql.NewInputUnmarshaler("CreateAllotmentInput", ec.unmarshalInputCreateAllotmentInput),
 			graphql.NewInputUnmarshaler("CreateChannelInput", ec.unmarshalInputCreateChannelInput),
 			graphql.NewInputUnmarshaler("CreateEventInput", ec.unmarshalInputCreateEventInput),
 			graphql.NewInputUnmarshaler("CreateKeyInput", ec.unmarshalInputCreateKeyInput),
@@ -237,6 +253,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("PoolQuantityInput", ec.unmarshalInputPoolQuantityInput),
 			graphql.NewInputUnmarshaler("PriceLevelInput", ec.unmarshalInputPriceLevelInput),
 			graphql.NewInputUnmarshaler("RefundBookingInput", ec.unmarshalInputRefundBookingInput),
+			graphql.NewInputUnmarshaler("ReleaseAllotmentInput", ec.unmarshalInputReleaseAllotmentInput),
 			graphql.NewInputUnmarshaler("ReleaseHoldInput", ec.unmarshalInputReleaseHoldInput),
 			graphql.NewInputUnmarshaler("RemoveCancellationPolicyInput", ec.unmarshalInputRemoveCancellationPolicyInput),
 			graphql.NewInputUnmarshaler("ReplayEventsBetweenInput", ec.unmarshalInputReplayEventsBetweenInput),
@@ -255,6 +272,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("SetTaxRateInput", ec.unmarshalInputSetTaxRateInput),
 			graphql.NewInputUnmarshaler("SetTermsInput", ec.unmarshalInputSetTermsInput),
 			graphql.NewInputUnmarshaler("StayInput", ec.unmarshalInputStayInput),
+			graphql.NewInputUnmarshaler("UpdateAllotmentInput", ec.unmarshalInputUpdateAllotmentInput),
 			graphql.NewInputUnmarshaler("UpdateWebhookEndpointInput", ec.unmarshalInputUpdateWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("WebhookEndpointInput", ec.unmarshalInputWebhookEndpointInput),
 		)
@@ -333,6 +351,537 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
+	{Name: "../schema/allotments.graphqls", Input: `extend type Query {
+  """
+  An allotment: for the tenant's admins, and for the partner whose channel it is.
+  """
+  allotment(
+    "Its id."
+    id: ID!
+  ): Allotment!
+  """
+  The allotments of a hotel or a show, the oldest first. Partners see those of their own channel. Name
+  exactly one of property and show.
+  """
+  allotments(
+    "The hotel."
+    property: ID
+    "The show."
+    show: ID
+    "Only those of this channel."
+    channel: ID
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): AllotmentConnection!
+}
+
+extend type Mutation {
+  """
+  Sets a quantity of a pool, or of a room type on some nights, aside for a channel. While it is tentative
+  nothing is taken from others. A definite one needs that much free on every night, and is refused with
+  the nights that lack it; then nothing is set aside.
+  """
+  createAllotment(
+    "The allotment to be."
+    input: CreateAllotmentInput!
+  ): AllotmentResult!
+  """
+  Takes what a tentative allotment has from what others can buy, if so much is free by now; otherwise the
+  answer names the nights that lack it. One that is definite stays as it is.
+  """
+  makeAllotmentDefinite(
+    "The allotment."
+    input: AllotmentInput!
+  ): AllotmentResult!
+  """
+  Changes what is named of an allotment. A night grows only by what is free, and shrinks only to what is
+  sold from it; otherwise nothing is changed, and the answer names the nights.
+  """
+  updateAllotment(
+    "The allotment and what to set."
+    input: UpdateAllotmentInput!
+  ): AllotmentResult!
+  """
+  Gives the unsold rest of a definite allotment, or of some of its nights, to everybody now. What is held
+  or sold stays; what comes back of it later is everybody's.
+  """
+  releaseAllotment(
+    "The allotment and its nights."
+    input: ReleaseAllotmentInput!
+  ): AllotmentResult!
+  """
+  Takes an allotment back. What is held or sold stays; the rest is everybody's. One that was released or
+  cancelled stays as it is.
+  """
+  cancelAllotment(
+    "The allotment."
+    input: AllotmentInput!
+  ): AllotmentResult!
+}
+
+"""
+The allotment as it is now, or why nothing was changed.
+"""
+union AllotmentResult = Allotment | AllotmentRefused
+
+"""
+An allotment that was not made or changed. Nothing was changed.
+"""
+type AllotmentRefused implements Refusal {
+  """
+  The rule that spoke; of several, that of the first night.
+  """
+  code: RefusalCode!
+  """
+  A sentence for people, in English.
+  """
+  message: String!
+  """
+  Every night that spoke against it, or the one pool, and why.
+  """
+  lacking: [AllotmentLack!]!
+}
+
+"""
+A night or pool that speaks against the size of an allotment.
+"""
+type AllotmentLack {
+  """
+  The rule that spoke: SOLD_OUT where too little is free, ALLOTMENT_SOLD where more is sold from the
+  allotment, NO_SUCH_NIGHT where nothing is planned.
+  """
+  code: RefusalCode!
+  """
+  The night; null for a pool.
+  """
+  night: Date
+  """
+  The size that was asked for.
+  """
+  asked: Int
+  """
+  The largest size that it could have, or what is sold from it, which is the smallest.
+  """
+  possible: Int
+}
+
+"""
+A quantity of a pool, or of a room type on some nights, that one channel sells from first.
+"""
+type Allotment implements Node {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  The name for people.
+  """
+  name: String!
+  """
+  The channel that sells from it.
+  """
+  channelId: ID!
+  """
+  The pool; null for one of nights.
+  """
+  poolId: ID
+  """
+  The show of the pool.
+  """
+  showId: ID
+  """
+  The room type; null for one of a pool.
+  """
+  roomTypeId: ID
+  """
+  The hotel of the room type.
+  """
+  propertyId: ID
+  """
+  The first night.
+  """
+  from: Date
+  """
+  The last night, included.
+  """
+  to: Date
+  """
+  The weekdays whose nights it has; null is all, or a pool.
+  """
+  weekdays: [Weekday!]
+  """
+  Whether the channel may also sell what everybody may, on these nights or of this pool, when its
+  allotments are used up. It holds after the release, too.
+  """
+  sellsShared: Boolean!
+  """
+  When the unsold rest goes to everybody; null is when somebody releases it.
+  """
+  release: AllotmentRelease
+  """
+  Where it stands.
+  """
+  state: AllotmentState!
+  """
+  It grows by one with each change, and each release.
+  """
+  version: Int!
+  """
+  When it was made.
+  """
+  createdAt: DateTime!
+  """
+  When it became definite.
+  """
+  definiteAt: DateTime
+  """
+  When the last of it was released, or it was cancelled.
+  """
+  endedAt: DateTime
+  """
+  What it has of each night, in their order, or of its pool, and what became of it.
+  """
+  stock: [AllotmentStock!]!
+  """
+  What happened to it, the latest first.
+  """
+  history(
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): AllotmentChangeConnection!
+}
+
+"""
+Where an allotment, or a night of it, stands.
+"""
+enum AllotmentState {
+  "Promised; nothing is taken from others."
+  TENTATIVE
+  "Its channel sells from it, and nobody else."
+  DEFINITE
+  "Its unsold rest went to everybody."
+  RELEASED
+  "It was taken back; what was sold from it stays sold."
+  CANCELLED
+}
+
+"""
+When the unsold rest of an allotment goes to everybody: at one moment, or each night some days before it.
+"""
+type AllotmentRelease {
+  """
+  The moment for all of it.
+  """
+  at: DateTime
+  """
+  How many days before each night, or before the date of the show.
+  """
+  daysBefore: Int
+  """
+  The time on that day by the clock of the hotel or venue, such as 18:00.
+  """
+  localTime: String
+}
+
+"""
+What an allotment has of one night, or of its pool. Its quantity is what is held, sold, released and free
+together, and what is not there for it because less can be sold than was set aside.
+"""
+type AllotmentStock {
+  """
+  The night; null for a pool.
+  """
+  night: Date
+  """
+  RELEASED from the moment of its release, whether or not anybody has carried it out.
+  """
+  state: AllotmentState!
+  """
+  Its size.
+  """
+  quantity: Int!
+  """
+  What live holds have of it.
+  """
+  held: Int!
+  """
+  What bookings have of it.
+  """
+  sold: Int!
+  """
+  What went to everybody.
+  """
+  released: Int!
+  """
+  What the channel can still sell of it.
+  """
+  free: Int!
+  """
+  When its rest goes to everybody; null is when somebody releases it.
+  """
+  releaseAt: DateTime
+}
+
+"""
+One step of an allotment's history.
+"""
+type AllotmentChange {
+  """
+  The allotment's version after it.
+  """
+  version: Int!
+  """
+  What happened.
+  """
+  action: AllotmentAction!
+  """
+  The key whose command it was; null means that the time of a release had come.
+  """
+  keyId: ID
+  """
+  By how many units, over all nights, what the allotment keeps from others grew; less than 0 is shrank.
+  """
+  units: Int!
+  """
+  When it happened.
+  """
+  at: DateTime!
+}
+
+"""
+What happens to allotments.
+"""
+enum AllotmentAction {
+  "It was made."
+  CREATED
+  "Its name, size, terms or release were set."
+  CHANGED
+  "It was made definite."
+  MADE_DEFINITE
+  "Some or all of its unsold rest went to everybody."
+  RELEASED
+  "It was taken back."
+  CANCELLED
+}
+
+"""
+A page of allotments.
+"""
+type AllotmentConnection {
+  """
+  The allotments with their cursors.
+  """
+  edges: [AllotmentEdge!]!
+  """
+  The allotments alone.
+  """
+  nodes: [Allotment!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+An allotment in a page.
+"""
+type AllotmentEdge {
+  """
+  Where the allotment stands in the list.
+  """
+  cursor: String!
+  """
+  The allotment.
+  """
+  node: Allotment!
+}
+
+"""
+A page of an allotment's history.
+"""
+type AllotmentChangeConnection {
+  """
+  The steps with their cursors.
+  """
+  edges: [AllotmentChangeEdge!]!
+  """
+  The steps alone.
+  """
+  nodes: [AllotmentChange!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A step in a page.
+"""
+type AllotmentChangeEdge {
+  """
+  Where the step stands in the list.
+  """
+  cursor: String!
+  """
+  The step.
+  """
+  node: AllotmentChange!
+}
+
+"""
+An allotment to be: of a pool, or of a room type on some nights.
+"""
+input CreateAllotmentInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The channel that will sell from it.
+  """
+  channel: ID!
+  """
+  The name for people, 1 to 200 characters.
+  """
+  name: String!
+  """
+  The pool; then neither roomType nor nights.
+  """
+  pool: ID
+  """
+  The room type, with nights.
+  """
+  roomType: ID
+  """
+  The nights of the room type, today or later.
+  """
+  nights: AllotmentNightsInput
+  """
+  How many units of the pool, or rooms on each night, 1 to 1000000.
+  """
+  quantity: Int!
+  """
+  Whether the channel may also sell what everybody may, when its allotments are used up.
+  """
+  sellsShared: Boolean! = true
+  """
+  When the unsold rest goes to everybody; null is when somebody releases it.
+  """
+  release: AllotmentReleaseInput
+  """
+  Whether it is definite at once.
+  """
+  definite: Boolean! = false
+}
+
+"""
+Nights of an allotment.
+"""
+input AllotmentNightsInput {
+  """
+  The first night.
+  """
+  from: Date!
+  """
+  The last night, included, at most 730 days after the first.
+  """
+  to: Date!
+  """
+  Only nights that begin on these weekdays, at least one; null is all.
+  """
+  weekdays: [Weekday!]
+}
+
+"""
+When the unsold rest goes to everybody: at, or daysBefore with localTime. With nothing set, somebody has
+to release it.
+"""
+input AllotmentReleaseInput {
+  """
+  One moment for all of it.
+  """
+  at: DateTime
+  """
+  How many days before each night, or before the date of the show, 0 to 730.
+  """
+  daysBefore: Int
+  """
+  The time on that day by the clock of the hotel or venue, such as 18:00. A time that the clocks show
+  twice means the second.
+  """
+  localTime: String
+}
+
+"""
+What to set of an allotment; null leaves a value as it is.
+"""
+input UpdateAllotmentInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The allotment.
+  """
+  allotment: ID!
+  """
+  The name for people, 1 to 200 characters.
+  """
+  name: String
+  """
+  The new size of each night that was not released, or of those in nights, 0 to 1000000.
+  """
+  quantity: Int
+  """
+  The nights that get the new size; null is all.
+  """
+  nights: AllotmentNightsInput
+  """
+  Whether the channel may also sell what everybody may.
+  """
+  sellsShared: Boolean
+  """
+  When the unsold rest of what was not released goes to everybody.
+  """
+  release: AllotmentReleaseInput
+}
+
+"""
+An allotment to release.
+"""
+input ReleaseAllotmentInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The allotment.
+  """
+  allotment: ID!
+  """
+  The nights to release; null is all.
+  """
+  nights: AllotmentNightsInput
+}
+
+"""
+A command on an allotment.
+"""
+input AllotmentInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The allotment.
+  """
+  allotment: ID!
+}
+`, BuiltIn: false},
 	{Name: "../schema/bookings.graphqls", Input: `extend type Query {
   """
   A booking, for its buyer, for the partner whose channel sold it, and for the tenant's admins.
@@ -1760,6 +2309,12 @@ enum RefusalCode {
   REFUND_TOO_HIGH
   "The refund is under way, paid, or was tried again already."
   REFUND_NOT_FAILED
+  "More is sold from the allotment on the night than its new size."
+  ALLOTMENT_SOLD
+  "The allotment was released or cancelled before."
+  ALLOTMENT_ENDED
+  "The allotment is tentative: it has set nothing aside that could be released."
+  ALLOTMENT_TENTATIVE
   "Too many want the same units at this moment; try again after retryAfterMs."
   BUSY
 }
@@ -1897,7 +2452,7 @@ extend type Mutation {
 }
 
 """
-Something that happened to a booking or a refund. Event, without more, is a production on a stage.
+Something that happened to a booking, a refund or an allotment. Event, without more, is a production on a stage.
 """
 type ChangeEvent implements Node {
   """
@@ -1909,7 +2464,7 @@ type ChangeEvent implements Node {
   """
   type: ChangeEventType!
   """
-  The public id of the booking or refund, or of the webhook endpoint that is tested.
+  The public id of the booking, refund or allotment, or of the webhook endpoint that is tested.
   """
   subjectId: ID!
   """
@@ -1922,7 +2477,7 @@ type ChangeEvent implements Node {
   """
   region: String!
   """
-  The channel that made the sale; null for none.
+  The channel that made the sale, or whose allotment it is; null for none.
   """
   channelId: ID
   """
@@ -1954,6 +2509,10 @@ enum ChangeEventType {
   DISPUTE_WON
   "A dispute ended for the buyer: the bank took the money back, and the booking stands."
   DISPUTE_LOST
+  "The unsold rest of an allotment, or of some of its nights, went to everybody."
+  ALLOTMENT_RELEASED
+  "An allotment was taken back; what was sold from it stays sold."
+  ALLOTMENT_CANCELLED
   "Somebody tests the endpoint. Nothing happened."
   ENDPOINT_PING
 }
@@ -5624,6 +6183,158 @@ func (ec *executionContext) childFields_AdviceProof(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type AdviceProof", field.Name)
 }
 
+func (ec *executionContext) childFields_Allotment(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Allotment_id(ctx, field)
+	case "name":
+		return ec.fieldContext_Allotment_name(ctx, field)
+	case "channelId":
+		return ec.fieldContext_Allotment_channelId(ctx, field)
+	case "poolId":
+		return ec.fieldContext_Allotment_poolId(ctx, field)
+	case "showId":
+		return ec.fieldContext_Allotment_showId(ctx, field)
+	case "roomTypeId":
+		return ec.fieldContext_Allotment_roomTypeId(ctx, field)
+	case "propertyId":
+		return ec.fieldContext_Allotment_propertyId(ctx, field)
+	case "from":
+		return ec.fieldContext_Allotment_from(ctx, field)
+	case "to":
+		return ec.fieldContext_Allotment_to(ctx, field)
+	case "weekdays":
+		return ec.fieldContext_Allotment_weekdays(ctx, field)
+	case "sellsShared":
+		return ec.fieldContext_Allotment_sellsShared(ctx, field)
+	case "release":
+		return ec.fieldContext_Allotment_release(ctx, field)
+	case "state":
+		return ec.fieldContext_Allotment_state(ctx, field)
+	case "version":
+		return ec.fieldContext_Allotment_version(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Allotment_createdAt(ctx, field)
+	case "definiteAt":
+		return ec.fieldContext_Allotment_definiteAt(ctx, field)
+	case "endedAt":
+		return ec.fieldContext_Allotment_endedAt(ctx, field)
+	case "stock":
+		return ec.fieldContext_Allotment_stock(ctx, field)
+	case "history":
+		return ec.fieldContext_Allotment_history(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Allotment", field.Name)
+}
+
+func (ec *executionContext) childFields_AllotmentChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "version":
+		return ec.fieldContext_AllotmentChange_version(ctx, field)
+	case "action":
+		return ec.fieldContext_AllotmentChange_action(ctx, field)
+	case "keyId":
+		return ec.fieldContext_AllotmentChange_keyId(ctx, field)
+	case "units":
+		return ec.fieldContext_AllotmentChange_units(ctx, field)
+	case "at":
+		return ec.fieldContext_AllotmentChange_at(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AllotmentChange", field.Name)
+}
+
+func (ec *executionContext) childFields_AllotmentChangeConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AllotmentChangeConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AllotmentChangeConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AllotmentChangeConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AllotmentChangeConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AllotmentChangeEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AllotmentChangeEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AllotmentChangeEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AllotmentChangeEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AllotmentConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AllotmentConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AllotmentConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AllotmentConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AllotmentConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AllotmentEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AllotmentEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AllotmentEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AllotmentEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_AllotmentLack(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_AllotmentLack_code(ctx, field)
+	case "night":
+		return ec.fieldContext_AllotmentLack_night(ctx, field)
+	case "asked":
+		return ec.fieldContext_AllotmentLack_asked(ctx, field)
+	case "possible":
+		return ec.fieldContext_AllotmentLack_possible(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AllotmentLack", field.Name)
+}
+
+func (ec *executionContext) childFields_AllotmentRelease(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_AllotmentRelease_at(ctx, field)
+	case "daysBefore":
+		return ec.fieldContext_AllotmentRelease_daysBefore(ctx, field)
+	case "localTime":
+		return ec.fieldContext_AllotmentRelease_localTime(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AllotmentRelease", field.Name)
+}
+
+func (ec *executionContext) childFields_AllotmentStock(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "night":
+		return ec.fieldContext_AllotmentStock_night(ctx, field)
+	case "state":
+		return ec.fieldContext_AllotmentStock_state(ctx, field)
+	case "quantity":
+		return ec.fieldContext_AllotmentStock_quantity(ctx, field)
+	case "held":
+		return ec.fieldContext_AllotmentStock_held(ctx, field)
+	case "sold":
+		return ec.fieldContext_AllotmentStock_sold(ctx, field)
+	case "released":
+		return ec.fieldContext_AllotmentStock_released(ctx, field)
+	case "free":
+		return ec.fieldContext_AllotmentStock_free(ctx, field)
+	case "releaseAt":
+		return ec.fieldContext_AllotmentStock_releaseAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AllotmentStock", field.Name)
+}
+
 func (ec *executionContext) childFields_Area(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "shape":
@@ -7358,12 +8069,48 @@ func (ec *executionContext) childFields___Type(ctx context.Context, field graphq
 
 // region    ***************************** args.gotpl *****************************
 
+func (ec *executionContext) field_Allotment_history_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_applyOversellAdvice_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (OversellAdviceInput, error) {
 			return ec.unmarshalNOversellAdviceInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellAdviceInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_cancelAllotment_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (AllotmentInput, error) {
+			return ec.unmarshalNAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -7406,6 +8153,20 @@ func (ec *executionContext) field_Mutation_checkout_args(ctx context.Context, ra
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (CheckoutInput, error) {
 			return ec.unmarshalNCheckoutInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCheckoutInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createAllotment_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CreateAllotmentInput, error) {
+			return ec.unmarshalNCreateAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateAllotmentInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -7596,6 +8357,20 @@ func (ec *executionContext) field_Mutation_importChart_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_makeAllotmentDefinite_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (AllotmentInput, error) {
+			return ec.unmarshalNAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_markNoShow_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7644,6 +8419,20 @@ func (ec *executionContext) field_Mutation_refundBooking_args(ctx context.Contex
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (RefundBookingInput, error) {
 			return ec.unmarshalNRefundBookingInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefundBookingInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_releaseAllotment_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (ReleaseAllotmentInput, error) {
+			return ec.unmarshalNReleaseAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseAllotmentInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -7904,6 +8693,20 @@ func (ec *executionContext) field_Mutation_startGuestSession_args(ctx context.Co
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_updateAllotment_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (UpdateAllotmentInput, error) {
+			return ec.unmarshalNUpdateAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateAllotmentInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_updateWebhookEndpoint_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7973,6 +8776,66 @@ func (ec *executionContext) field_Query___type_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["name"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_allotment_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_allotments_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "property",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["property"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "show",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["show"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "channel",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["channel"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg4
 	return args, nil
 }
 
@@ -8965,6 +9828,1322 @@ func (ec *executionContext) fieldContext_AdviceProof_calibration(_ context.Conte
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _Allotment_id(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Allotment_name(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "String")
+}
+
+func (ec *executionContext) _Allotment_channelId(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_channelId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChannelID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_channelId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Allotment_poolId(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_poolId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PoolID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_poolId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Allotment_showId(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_showId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShowID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_showId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Allotment_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Allotment_propertyId(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_propertyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PropertyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_propertyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Allotment_from(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_from(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.From, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *civil.Date) graphql.Marshaler {
+			return ec.marshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_from(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "Date")
+}
+
+func (ec *executionContext) _Allotment_to(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_to(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.To, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *civil.Date) graphql.Marshaler {
+			return ec.marshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_to(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "Date")
+}
+
+func (ec *executionContext) _Allotment_weekdays(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_weekdays(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Weekdays, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []Weekday) graphql.Marshaler {
+			return ec.marshalOWeekday2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekdayᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_weekdays(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "Weekday")
+}
+
+func (ec *executionContext) _Allotment_sellsShared(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_sellsShared(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SellsShared, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_sellsShared(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _Allotment_release(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_release(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Release, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *AllotmentRelease) graphql.Marshaler {
+			return ec.marshalOAllotmentRelease2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentRelease(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_release(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Allotment",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AllotmentRelease(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Allotment_state(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v AllotmentState) graphql.Marshaler {
+			return ec.marshalNAllotmentState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "AllotmentState")
+}
+
+func (ec *executionContext) _Allotment_version(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Allotment_createdAt(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Allotment_definiteAt(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_definiteAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DefiniteAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_definiteAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Allotment_endedAt(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_endedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EndedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_endedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Allotment", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Allotment_stock(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_stock(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Allotment().Stock(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []AllotmentStock) graphql.Marshaler {
+			return ec.marshalNAllotmentStock2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentStockᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_stock(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Allotment",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AllotmentStock(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Allotment_history(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Allotment_history(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Allotment().History(ctx, obj, fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *AllotmentChangeConnection) graphql.Marshaler {
+			return ec.marshalNAllotmentChangeConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentChangeConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Allotment_history(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Allotment",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AllotmentChangeConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Allotment_history_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AllotmentChange_version(ctx context.Context, field graphql.CollectedField, obj *AllotmentChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentChange_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentChange_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentChange", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AllotmentChange_action(ctx context.Context, field graphql.CollectedField, obj *AllotmentChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentChange_action(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Action, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v AllotmentAction) graphql.Marshaler {
+			return ec.marshalNAllotmentAction2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentAction(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentChange_action(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentChange", field, false, false, "AllotmentAction")
+}
+
+func (ec *executionContext) _AllotmentChange_keyId(ctx context.Context, field graphql.CollectedField, obj *AllotmentChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentChange_keyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.KeyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentChange_keyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentChange", field, false, false, "ID")
+}
+
+func (ec *executionContext) _AllotmentChange_units(ctx context.Context, field graphql.CollectedField, obj *AllotmentChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentChange_units(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Units, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentChange_units(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentChange", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AllotmentChange_at(ctx context.Context, field graphql.CollectedField, obj *AllotmentChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentChange_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentChange_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentChange", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _AllotmentChangeConnection_edges(ctx context.Context, field graphql.CollectedField, obj *AllotmentChangeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentChangeConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []AllotmentChangeEdge) graphql.Marshaler {
+			return ec.marshalNAllotmentChangeEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentChangeEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentChangeConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AllotmentChangeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AllotmentChangeEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AllotmentChangeConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *AllotmentChangeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentChangeConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []AllotmentChange) graphql.Marshaler {
+			return ec.marshalNAllotmentChange2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentChangeConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AllotmentChangeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AllotmentChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AllotmentChangeConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *AllotmentChangeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentChangeConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentChangeConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AllotmentChangeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AllotmentChangeEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *AllotmentChangeEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentChangeEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentChangeEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentChangeEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _AllotmentChangeEdge_node(ctx context.Context, field graphql.CollectedField, obj *AllotmentChangeEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentChangeEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v AllotmentChange) graphql.Marshaler {
+			return ec.marshalNAllotmentChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentChangeEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AllotmentChangeEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AllotmentChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AllotmentConnection_edges(ctx context.Context, field graphql.CollectedField, obj *AllotmentConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []AllotmentEdge) graphql.Marshaler {
+			return ec.marshalNAllotmentEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AllotmentConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AllotmentEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AllotmentConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *AllotmentConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []Allotment) graphql.Marshaler {
+			return ec.marshalNAllotment2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AllotmentConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Allotment(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AllotmentConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *AllotmentConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AllotmentConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AllotmentEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *AllotmentEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _AllotmentEdge_node(ctx context.Context, field graphql.CollectedField, obj *AllotmentEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Allotment) graphql.Marshaler {
+			return ec.marshalNAllotment2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotment(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AllotmentEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Allotment(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AllotmentLack_code(ctx context.Context, field graphql.CollectedField, obj *AllotmentLack) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentLack_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentLack_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentLack", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _AllotmentLack_night(ctx context.Context, field graphql.CollectedField, obj *AllotmentLack) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentLack_night(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Night, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *civil.Date) graphql.Marshaler {
+			return ec.marshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentLack_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentLack", field, false, false, "Date")
+}
+
+func (ec *executionContext) _AllotmentLack_asked(ctx context.Context, field graphql.CollectedField, obj *AllotmentLack) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentLack_asked(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Asked, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentLack_asked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentLack", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AllotmentLack_possible(ctx context.Context, field graphql.CollectedField, obj *AllotmentLack) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentLack_possible(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Possible, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentLack_possible(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentLack", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AllotmentRefused_code(ctx context.Context, field graphql.CollectedField, obj *AllotmentRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentRefused_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentRefused_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentRefused", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _AllotmentRefused_message(ctx context.Context, field graphql.CollectedField, obj *AllotmentRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentRefused_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentRefused_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentRefused", field, false, false, "String")
+}
+
+func (ec *executionContext) _AllotmentRefused_lacking(ctx context.Context, field graphql.CollectedField, obj *AllotmentRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentRefused_lacking(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lacking, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []AllotmentLack) graphql.Marshaler {
+			return ec.marshalNAllotmentLack2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentLackᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentRefused_lacking(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AllotmentRefused",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AllotmentLack(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AllotmentRelease_at(ctx context.Context, field graphql.CollectedField, obj *AllotmentRelease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentRelease_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentRelease_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentRelease", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _AllotmentRelease_daysBefore(ctx context.Context, field graphql.CollectedField, obj *AllotmentRelease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentRelease_daysBefore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DaysBefore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentRelease_daysBefore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentRelease", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AllotmentRelease_localTime(ctx context.Context, field graphql.CollectedField, obj *AllotmentRelease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentRelease_localTime(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LocalTime, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentRelease_localTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentRelease", field, false, false, "String")
+}
+
+func (ec *executionContext) _AllotmentStock_night(ctx context.Context, field graphql.CollectedField, obj *AllotmentStock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentStock_night(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Night, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *civil.Date) graphql.Marshaler {
+			return ec.marshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentStock_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentStock", field, false, false, "Date")
+}
+
+func (ec *executionContext) _AllotmentStock_state(ctx context.Context, field graphql.CollectedField, obj *AllotmentStock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentStock_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v AllotmentState) graphql.Marshaler {
+			return ec.marshalNAllotmentState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentStock_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentStock", field, false, false, "AllotmentState")
+}
+
+func (ec *executionContext) _AllotmentStock_quantity(ctx context.Context, field graphql.CollectedField, obj *AllotmentStock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentStock_quantity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Quantity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentStock_quantity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentStock", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AllotmentStock_held(ctx context.Context, field graphql.CollectedField, obj *AllotmentStock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentStock_held(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Held, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentStock_held(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentStock", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AllotmentStock_sold(ctx context.Context, field graphql.CollectedField, obj *AllotmentStock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentStock_sold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentStock_sold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentStock", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AllotmentStock_released(ctx context.Context, field graphql.CollectedField, obj *AllotmentStock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentStock_released(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Released, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentStock_released(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentStock", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AllotmentStock_free(ctx context.Context, field graphql.CollectedField, obj *AllotmentStock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentStock_free(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Free, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentStock_free(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentStock", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AllotmentStock_releaseAt(ctx context.Context, field graphql.CollectedField, obj *AllotmentStock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentStock_releaseAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReleaseAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentStock_releaseAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentStock", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _Area_shape(ctx context.Context, field graphql.CollectedField, obj *Area) (ret graphql.Marshaler) {
@@ -14847,6 +17026,226 @@ func (ec *executionContext) fieldContext_Money_formatted(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Money", field, false, false, "String")
 }
 
+func (ec *executionContext) _Mutation_createAllotment(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createAllotment(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateAllotment(ctx, fc.Args["input"].(CreateAllotmentInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v AllotmentResult) graphql.Marshaler {
+			return ec.marshalNAllotmentResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createAllotment(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type AllotmentResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createAllotment_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_makeAllotmentDefinite(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_makeAllotmentDefinite(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().MakeAllotmentDefinite(ctx, fc.Args["input"].(AllotmentInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v AllotmentResult) graphql.Marshaler {
+			return ec.marshalNAllotmentResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_makeAllotmentDefinite(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type AllotmentResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_makeAllotmentDefinite_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateAllotment(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateAllotment(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateAllotment(ctx, fc.Args["input"].(UpdateAllotmentInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v AllotmentResult) graphql.Marshaler {
+			return ec.marshalNAllotmentResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateAllotment(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type AllotmentResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateAllotment_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_releaseAllotment(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_releaseAllotment(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ReleaseAllotment(ctx, fc.Args["input"].(ReleaseAllotmentInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v AllotmentResult) graphql.Marshaler {
+			return ec.marshalNAllotmentResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_releaseAllotment(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type AllotmentResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_releaseAllotment_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_cancelAllotment(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_cancelAllotment(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CancelAllotment(ctx, fc.Args["input"].(AllotmentInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v AllotmentResult) graphql.Marshaler {
+			return ec.marshalNAllotmentResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_cancelAllotment(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type AllotmentResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_cancelAllotment_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_checkout(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -19239,6 +21638,94 @@ func (ec *executionContext) fieldContext_Query_node(ctx context.Context, field g
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_node_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_allotment(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_allotment(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Allotment(ctx, fc.Args["id"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Allotment) graphql.Marshaler {
+			return ec.marshalNAllotment2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotment(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_allotment(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Allotment(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_allotment_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_allotments(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_allotments(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Allotments(ctx, fc.Args["property"].(*string), fc.Args["show"].(*string), fc.Args["channel"].(*string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *AllotmentConnection) graphql.Marshaler {
+			return ec.marshalNAllotmentConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_allotments(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AllotmentConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_allotments_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -26989,6 +29476,167 @@ func (ec *executionContext) fieldContext___Type_isOneOf(_ context.Context, field
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputAllotmentInput(ctx context.Context, obj any) (AllotmentInput, error) {
+	var it AllotmentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "allotment"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "allotment":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allotment"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Allotment = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalAllotmentInput unmarshals raw into the AllotmentInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalAllotmentInput(ctx context.Context, raw any) (AllotmentInput, error) {
+	var out AllotmentInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "AllotmentInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputAllotmentNightsInput(ctx context.Context, obj any) (AllotmentNightsInput, error) {
+	var it AllotmentNightsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"from", "to", "weekdays"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "from":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("from"))
+			data, err := ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.From = data
+		case "to":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("to"))
+			data, err := ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.To = data
+		case "weekdays":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("weekdays"))
+			data, err := ec.unmarshalOWeekday2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekdayᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Weekdays = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalAllotmentNightsInput unmarshals raw into the AllotmentNightsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalAllotmentNightsInput(ctx context.Context, raw any) (AllotmentNightsInput, error) {
+	var out AllotmentNightsInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "AllotmentNightsInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputAllotmentReleaseInput(ctx context.Context, obj any) (AllotmentReleaseInput, error) {
+	var it AllotmentReleaseInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"at", "daysBefore", "localTime"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "at":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("at"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.At = data
+		case "daysBefore":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("daysBefore"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DaysBefore = data
+		case "localTime":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("localTime"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.LocalTime = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalAllotmentReleaseInput unmarshals raw into the AllotmentReleaseInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalAllotmentReleaseInput(ctx context.Context, raw any) (AllotmentReleaseInput, error) {
+	var out AllotmentReleaseInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "AllotmentReleaseInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputBookingLinesInput(ctx context.Context, obj any) (BookingLinesInput, error) {
 	var it BookingLinesInput
 	if obj == nil {
@@ -27462,6 +30110,118 @@ func (ec *executionContext) unmarshalInputContactInput(ctx context.Context, obj 
 func UnmarshalContactInput(ctx context.Context, raw any) (ContactInput, error) {
 	var out ContactInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "ContactInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputCreateAllotmentInput(ctx context.Context, obj any) (CreateAllotmentInput, error) {
+	var it CreateAllotmentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["sellsShared"]; !present {
+		asMap["sellsShared"] = true
+	}
+	if _, present := asMap["definite"]; !present {
+		asMap["definite"] = false
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "channel", "name", "pool", "roomType", "nights", "quantity", "sellsShared", "release", "definite"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "channel":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("channel"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Channel = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "pool":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("pool"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Pool = data
+		case "roomType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("roomType"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RoomType = data
+		case "nights":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nights"))
+			data, err := ec.unmarshalOAllotmentNightsInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentNightsInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Nights = data
+		case "quantity":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("quantity"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Quantity = data
+		case "sellsShared":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sellsShared"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SellsShared = data
+		case "release":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("release"))
+			data, err := ec.unmarshalOAllotmentReleaseInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentReleaseInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Release = data
+		case "definite":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("definite"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Definite = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCreateAllotmentInput unmarshals raw into the CreateAllotmentInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateAllotmentInput(ctx context.Context, raw any) (CreateAllotmentInput, error) {
+	var out CreateAllotmentInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateAllotmentInput", raw, &out)
 	return out, err
 }
 
@@ -29042,6 +31802,62 @@ func UnmarshalRefundBookingInput(ctx context.Context, raw any) (RefundBookingInp
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputReleaseAllotmentInput(ctx context.Context, obj any) (ReleaseAllotmentInput, error) {
+	var it ReleaseAllotmentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "allotment", "nights"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "allotment":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allotment"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Allotment = data
+		case "nights":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nights"))
+			data, err := ec.unmarshalOAllotmentNightsInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentNightsInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Nights = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalReleaseAllotmentInput unmarshals raw into the ReleaseAllotmentInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalReleaseAllotmentInput(ctx context.Context, raw any) (ReleaseAllotmentInput, error) {
+	var out ReleaseAllotmentInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ReleaseAllotmentInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputReleaseHoldInput(ctx context.Context, obj any) (ReleaseHoldInput, error) {
 	var it ReleaseHoldInput
 	if obj == nil {
@@ -30148,6 +32964,90 @@ func UnmarshalStayInput(ctx context.Context, raw any) (StayInput, error) {
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputUpdateAllotmentInput(ctx context.Context, obj any) (UpdateAllotmentInput, error) {
+	var it UpdateAllotmentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "allotment", "name", "quantity", "nights", "sellsShared", "release"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "allotment":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allotment"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Allotment = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "quantity":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("quantity"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Quantity = data
+		case "nights":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nights"))
+			data, err := ec.unmarshalOAllotmentNightsInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentNightsInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Nights = data
+		case "sellsShared":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sellsShared"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SellsShared = data
+		case "release":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("release"))
+			data, err := ec.unmarshalOAllotmentReleaseInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentReleaseInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Release = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalUpdateAllotmentInput unmarshals raw into the UpdateAllotmentInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateAllotmentInput(ctx context.Context, raw any) (UpdateAllotmentInput, error) {
+	var out UpdateAllotmentInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateAllotmentInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputUpdateWebhookEndpointInput(ctx context.Context, obj any) (UpdateWebhookEndpointInput, error) {
 	var it UpdateWebhookEndpointInput
 	if obj == nil {
@@ -30270,6 +33170,33 @@ func UnmarshalWebhookEndpointInput(ctx context.Context, raw any) (WebhookEndpoin
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
+
+func (ec *executionContext) _AllotmentResult(ctx context.Context, sel ast.SelectionSet, obj AllotmentResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case AllotmentRefused:
+		return ec._AllotmentRefused(ctx, sel, &obj)
+	case *AllotmentRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AllotmentRefused(ctx, sel, obj)
+	case Allotment:
+		return ec._Allotment(ctx, sel, &obj)
+	case *Allotment:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Allotment(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of AllotmentResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
 
 func (ec *executionContext) _CancelBookingResult(ctx context.Context, sel ast.SelectionSet, obj CancelBookingResult) graphql.Marshaler {
 	switch obj := (obj).(type) {
@@ -30501,6 +33428,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Booking(ctx, sel, obj)
+	case Allotment:
+		return ec._Allotment(ctx, sel, &obj)
+	case *Allotment:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Allotment(ctx, sel, obj)
 	default:
 		if typedObj, ok := obj.(graphql.Marshaler); ok {
 			return typedObj
@@ -30603,6 +33537,13 @@ func (ec *executionContext) _Refusal(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._BookingRefused(ctx, sel, obj)
+	case AllotmentRefused:
+		return ec._AllotmentRefused(ctx, sel, &obj)
+	case *AllotmentRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AllotmentRefused(ctx, sel, obj)
 	default:
 		if typedObj, ok := obj.(graphql.Marshaler); ok {
 			return typedObj
@@ -30752,6 +33693,548 @@ func (ec *executionContext) _AdviceProof(ctx context.Context, sel ast.SelectionS
 		case "calibration":
 			out.Values[i] = ec._AdviceProof_calibration(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var allotmentImplementors = []string{"Allotment", "AllotmentResult", "Node"}
+
+func (ec *executionContext) _Allotment(ctx context.Context, sel ast.SelectionSet, obj *Allotment) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, allotmentImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Allotment")
+		case "id":
+			out.Values[i] = ec._Allotment_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._Allotment_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "channelId":
+			out.Values[i] = ec._Allotment_channelId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "poolId":
+			out.Values[i] = ec._Allotment_poolId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "showId":
+			out.Values[i] = ec._Allotment_showId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "roomTypeId":
+			out.Values[i] = ec._Allotment_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "propertyId":
+			out.Values[i] = ec._Allotment_propertyId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "from":
+			out.Values[i] = ec._Allotment_from(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "to":
+			out.Values[i] = ec._Allotment_to(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "weekdays":
+			out.Values[i] = ec._Allotment_weekdays(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sellsShared":
+			out.Values[i] = ec._Allotment_sellsShared(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "release":
+			out.Values[i] = ec._Allotment_release(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._Allotment_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "version":
+			out.Values[i] = ec._Allotment_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._Allotment_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "definiteAt":
+			out.Values[i] = ec._Allotment_definiteAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "endedAt":
+			out.Values[i] = ec._Allotment_endedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "stock":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Allotment_stock(ctx, field, obj)
+				})
+		case "history":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Allotment_history(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var allotmentChangeImplementors = []string{"AllotmentChange"}
+
+func (ec *executionContext) _AllotmentChange(ctx context.Context, sel ast.SelectionSet, obj *AllotmentChange) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, allotmentChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AllotmentChange")
+		case "version":
+			out.Values[i] = ec._AllotmentChange_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "action":
+			out.Values[i] = ec._AllotmentChange_action(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "keyId":
+			out.Values[i] = ec._AllotmentChange_keyId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "units":
+			out.Values[i] = ec._AllotmentChange_units(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "at":
+			out.Values[i] = ec._AllotmentChange_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var allotmentChangeConnectionImplementors = []string{"AllotmentChangeConnection"}
+
+func (ec *executionContext) _AllotmentChangeConnection(ctx context.Context, sel ast.SelectionSet, obj *AllotmentChangeConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, allotmentChangeConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AllotmentChangeConnection")
+		case "edges":
+			out.Values[i] = ec._AllotmentChangeConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._AllotmentChangeConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._AllotmentChangeConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var allotmentChangeEdgeImplementors = []string{"AllotmentChangeEdge"}
+
+func (ec *executionContext) _AllotmentChangeEdge(ctx context.Context, sel ast.SelectionSet, obj *AllotmentChangeEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, allotmentChangeEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AllotmentChangeEdge")
+		case "cursor":
+			out.Values[i] = ec._AllotmentChangeEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._AllotmentChangeEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var allotmentConnectionImplementors = []string{"AllotmentConnection"}
+
+func (ec *executionContext) _AllotmentConnection(ctx context.Context, sel ast.SelectionSet, obj *AllotmentConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, allotmentConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AllotmentConnection")
+		case "edges":
+			out.Values[i] = ec._AllotmentConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._AllotmentConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._AllotmentConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var allotmentEdgeImplementors = []string{"AllotmentEdge"}
+
+func (ec *executionContext) _AllotmentEdge(ctx context.Context, sel ast.SelectionSet, obj *AllotmentEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, allotmentEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AllotmentEdge")
+		case "cursor":
+			out.Values[i] = ec._AllotmentEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._AllotmentEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var allotmentLackImplementors = []string{"AllotmentLack"}
+
+func (ec *executionContext) _AllotmentLack(ctx context.Context, sel ast.SelectionSet, obj *AllotmentLack) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, allotmentLackImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AllotmentLack")
+		case "code":
+			out.Values[i] = ec._AllotmentLack_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "night":
+			out.Values[i] = ec._AllotmentLack_night(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "asked":
+			out.Values[i] = ec._AllotmentLack_asked(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "possible":
+			out.Values[i] = ec._AllotmentLack_possible(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var allotmentRefusedImplementors = []string{"AllotmentRefused", "AllotmentResult", "Refusal"}
+
+func (ec *executionContext) _AllotmentRefused(ctx context.Context, sel ast.SelectionSet, obj *AllotmentRefused) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, allotmentRefusedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AllotmentRefused")
+		case "code":
+			out.Values[i] = ec._AllotmentRefused_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._AllotmentRefused_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lacking":
+			out.Values[i] = ec._AllotmentRefused_lacking(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var allotmentReleaseImplementors = []string{"AllotmentRelease"}
+
+func (ec *executionContext) _AllotmentRelease(ctx context.Context, sel ast.SelectionSet, obj *AllotmentRelease) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, allotmentReleaseImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AllotmentRelease")
+		case "at":
+			out.Values[i] = ec._AllotmentRelease_at(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "daysBefore":
+			out.Values[i] = ec._AllotmentRelease_daysBefore(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "localTime":
+			out.Values[i] = ec._AllotmentRelease_localTime(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var allotmentStockImplementors = []string{"AllotmentStock"}
+
+func (ec *executionContext) _AllotmentStock(ctx context.Context, sel ast.SelectionSet, obj *AllotmentStock) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, allotmentStockImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AllotmentStock")
+		case "night":
+			out.Values[i] = ec._AllotmentStock_night(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._AllotmentStock_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "quantity":
+			out.Values[i] = ec._AllotmentStock_quantity(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "held":
+			out.Values[i] = ec._AllotmentStock_held(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sold":
+			out.Values[i] = ec._AllotmentStock_sold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "released":
+			out.Values[i] = ec._AllotmentStock_released(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "free":
+			out.Values[i] = ec._AllotmentStock_free(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "releaseAt":
+			out.Values[i] = ec._AllotmentStock_releaseAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -33222,6 +36705,41 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("Mutation")
+		case "createAllotment":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createAllotment(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "makeAllotmentDefinite":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_makeAllotmentDefinite(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateAllotment":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateAllotment(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "releaseAllotment":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_releaseAllotment(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cancelAllotment":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_cancelAllotment(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "checkout":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_checkout(ctx, field)
@@ -34609,6 +38127,18 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, false,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_node(ctx, field)
+				})
+		case "allotment":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_allotment(ctx, field)
+				})
+		case "allotments":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_allotments(ctx, field)
 				})
 		case "booking":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
@@ -37401,6 +40931,183 @@ func (ec *executionContext) marshalNAdviceProof2githubᚗcomᚋholdfastᚋholdfa
 	return ec._AdviceProof(ctx, sel, &v)
 }
 
+func (ec *executionContext) marshalNAllotment2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotment(ctx context.Context, sel ast.SelectionSet, v Allotment) graphql.Marshaler {
+	return ec._Allotment(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNAllotment2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentᚄ(ctx context.Context, sel ast.SelectionSet, v []Allotment) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAllotment2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotment(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAllotment2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotment(ctx context.Context, sel ast.SelectionSet, v *Allotment) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "Allotment!")
+		return graphql.Null
+	}
+	return ec._Allotment(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNAllotmentAction2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentAction(ctx context.Context, v any) (AllotmentAction, error) {
+	var res AllotmentAction
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAllotmentAction2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentAction(ctx context.Context, sel ast.SelectionSet, v AllotmentAction) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNAllotmentChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentChange(ctx context.Context, sel ast.SelectionSet, v AllotmentChange) graphql.Marshaler {
+	return ec._AllotmentChange(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNAllotmentChange2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []AllotmentChange) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAllotmentChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentChange(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAllotmentChangeConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentChangeConnection(ctx context.Context, sel ast.SelectionSet, v *AllotmentChangeConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "AllotmentChangeConnection!")
+		return graphql.Null
+	}
+	return ec._AllotmentChangeConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAllotmentChangeEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentChangeEdge(ctx context.Context, sel ast.SelectionSet, v AllotmentChangeEdge) graphql.Marshaler {
+	return ec._AllotmentChangeEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNAllotmentChangeEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentChangeEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []AllotmentChangeEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAllotmentChangeEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentChangeEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAllotmentConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentConnection(ctx context.Context, sel ast.SelectionSet, v *AllotmentConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "AllotmentConnection!")
+		return graphql.Null
+	}
+	return ec._AllotmentConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAllotmentEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentEdge(ctx context.Context, sel ast.SelectionSet, v AllotmentEdge) graphql.Marshaler {
+	return ec._AllotmentEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNAllotmentEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []AllotmentEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAllotmentEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentInput(ctx context.Context, v any) (AllotmentInput, error) {
+	res, err := ec.unmarshalInputAllotmentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAllotmentLack2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentLack(ctx context.Context, sel ast.SelectionSet, v AllotmentLack) graphql.Marshaler {
+	return ec._AllotmentLack(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNAllotmentLack2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentLackᚄ(ctx context.Context, sel ast.SelectionSet, v []AllotmentLack) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAllotmentLack2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentLack(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAllotmentResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentResult(ctx context.Context, sel ast.SelectionSet, v AllotmentResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "AllotmentResult!")
+		return graphql.Null
+	}
+	return ec._AllotmentResult(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNAllotmentState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentState(ctx context.Context, v any) (AllotmentState, error) {
+	var res AllotmentState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAllotmentState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentState(ctx context.Context, sel ast.SelectionSet, v AllotmentState) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNAllotmentStock2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentStock(ctx context.Context, sel ast.SelectionSet, v AllotmentStock) graphql.Marshaler {
+	return ec._AllotmentStock(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNAllotmentStock2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentStockᚄ(ctx context.Context, sel ast.SelectionSet, v []AllotmentStock) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAllotmentStock2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentStock(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNArea2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐArea(ctx context.Context, sel ast.SelectionSet, v Area) graphql.Marshaler {
 	return ec._Area(ctx, sel, &v)
 }
@@ -37977,6 +41684,11 @@ func (ec *executionContext) marshalNCheckoutResult2githubᚗcomᚋholdfastᚋhol
 
 func (ec *executionContext) marshalNContact2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐContact(ctx context.Context, sel ast.SelectionSet, v Contact) graphql.Marshaler {
 	return ec._Contact(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNCreateAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateAllotmentInput(ctx context.Context, v any) (CreateAllotmentInput, error) {
+	res, err := ec.unmarshalInputCreateAllotmentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNCreateChannelInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateChannelInput(ctx context.Context, v any) (CreateChannelInput, error) {
@@ -38987,6 +42699,11 @@ func (ec *executionContext) marshalNRefusedLine2ᚕgithubᚗcomᚋholdfastᚋhol
 	return ret
 }
 
+func (ec *executionContext) unmarshalNReleaseAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseAllotmentInput(ctx context.Context, v any) (ReleaseAllotmentInput, error) {
+	res, err := ec.unmarshalInputReleaseAllotmentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNReleaseHoldInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseHoldInput(ctx context.Context, v any) (ReleaseHoldInput, error) {
 	res, err := ec.unmarshalInputReleaseHoldInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -39542,6 +43259,11 @@ func (ec *executionContext) marshalNUnresolvedReason2githubᚗcomᚋholdfastᚋh
 	return v
 }
 
+func (ec *executionContext) unmarshalNUpdateAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateAllotmentInput(ctx context.Context, v any) (UpdateAllotmentInput, error) {
+	res, err := ec.unmarshalInputUpdateAllotmentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateWebhookEndpointInput(ctx context.Context, v any) (UpdateWebhookEndpointInput, error) {
 	res, err := ec.unmarshalInputUpdateWebhookEndpointInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -39964,6 +43686,29 @@ func (ec *executionContext) marshalN__TypeKind2string(ctx context.Context, sel a
 		graphql.AddInvalidNullFromMarshaler(ctx, "__TypeKind!")
 	}
 	return res
+}
+
+func (ec *executionContext) unmarshalOAllotmentNightsInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentNightsInput(ctx context.Context, v any) (*AllotmentNightsInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputAllotmentNightsInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOAllotmentRelease2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentRelease(ctx context.Context, sel ast.SelectionSet, v *AllotmentRelease) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AllotmentRelease(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOAllotmentReleaseInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotmentReleaseInput(ctx context.Context, v any) (*AllotmentReleaseInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputAllotmentReleaseInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOAreaText2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAreaText(ctx context.Context, sel ast.SelectionSet, v *AreaText) graphql.Marshaler {
@@ -40477,6 +44222,42 @@ func (ec *executionContext) marshalOWebhookEndpoint2ᚖgithubᚗcomᚋholdfast�
 		return graphql.Null
 	}
 	return ec._WebhookEndpoint(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOWeekday2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekdayᚄ(ctx context.Context, v any) ([]Weekday, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]Weekday, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNWeekday2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekday(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOWeekday2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekdayᚄ(ctx context.Context, sel ast.SelectionSet, v []Weekday) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNWeekday2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekday(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalO__EnumValue2ᚕgithubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚋintrospectionᚐEnumValueᚄ(ctx context.Context, sel ast.SelectionSet, v []introspection.EnumValue) graphql.Marshaler {

@@ -15,6 +15,11 @@ import (
 	"github.com/holdfast/holdfast/tenants"
 )
 
+// The allotment as it is now, or why nothing was changed.
+type AllotmentResult interface {
+	IsAllotmentResult()
+}
+
 // The cancellation, or why it was refused.
 type CancelBookingResult interface {
 	IsCancelBookingResult()
@@ -94,6 +99,188 @@ type AdviceProof struct {
 	Results []OversellResult `json:"results"`
 	// How many guests were expected and came, by how many days before the night. Empty if the past is too short.
 	Calibration []AdviceCalibration `json:"calibration"`
+}
+
+// A quantity of a pool, or of a room type on some nights, that one channel sells from first.
+type Allotment struct {
+	// The public id.
+	ID string `json:"id"`
+	// The name for people.
+	Name string `json:"name"`
+	// The channel that sells from it.
+	ChannelID string `json:"channelId"`
+	// The pool; null for one of nights.
+	PoolID *string `json:"poolId"`
+	// The show of the pool.
+	ShowID *string `json:"showId"`
+	// The room type; null for one of a pool.
+	RoomTypeID *string `json:"roomTypeId"`
+	// The hotel of the room type.
+	PropertyID *string `json:"propertyId"`
+	// The first night.
+	From *civil.Date `json:"from"`
+	// The last night, included.
+	To *civil.Date `json:"to"`
+	// The weekdays whose nights it has; null is all, or a pool.
+	Weekdays []Weekday `json:"weekdays"`
+	// Whether the channel may also sell what everybody may, on these nights or of this pool, when its
+	// allotments are used up. It holds after the release, too.
+	SellsShared bool `json:"sellsShared"`
+	// When the unsold rest goes to everybody; null is when somebody releases it.
+	Release *AllotmentRelease `json:"release"`
+	// Where it stands.
+	State AllotmentState `json:"state"`
+	// It grows by one with each change, and each release.
+	Version int64 `json:"version"`
+	// When it was made.
+	CreatedAt time.Time `json:"createdAt"`
+	// When it became definite.
+	DefiniteAt *time.Time `json:"definiteAt"`
+	// When the last of it was released, or it was cancelled.
+	EndedAt *time.Time            `json:"endedAt"`
+	Source  inventory.AllotmentID `json:"-"`
+}
+
+func (Allotment) IsAllotmentResult() {}
+
+func (Allotment) IsNode() {}
+
+// One step of an allotment's history.
+type AllotmentChange struct {
+	// The allotment's version after it.
+	Version int64 `json:"version"`
+	// What happened.
+	Action AllotmentAction `json:"action"`
+	// The key whose command it was; null means that the time of a release had come.
+	KeyID *string `json:"keyId"`
+	// By how many units, over all nights, what the allotment keeps from others grew; less than 0 is shrank.
+	Units int64 `json:"units"`
+	// When it happened.
+	At time.Time `json:"at"`
+}
+
+// A page of an allotment's history.
+type AllotmentChangeConnection struct {
+	// The steps with their cursors.
+	Edges []AllotmentChangeEdge `json:"edges"`
+	// The steps alone.
+	Nodes []AllotmentChange `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A step in a page.
+type AllotmentChangeEdge struct {
+	// Where the step stands in the list.
+	Cursor string `json:"cursor"`
+	// The step.
+	Node AllotmentChange `json:"node"`
+}
+
+// A page of allotments.
+type AllotmentConnection struct {
+	// The allotments with their cursors.
+	Edges []AllotmentEdge `json:"edges"`
+	// The allotments alone.
+	Nodes []Allotment `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// An allotment in a page.
+type AllotmentEdge struct {
+	// Where the allotment stands in the list.
+	Cursor string `json:"cursor"`
+	// The allotment.
+	Node Allotment `json:"node"`
+}
+
+// A command on an allotment.
+type AllotmentInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The allotment.
+	Allotment string `json:"allotment"`
+}
+
+// A night or pool that speaks against the size of an allotment.
+type AllotmentLack struct {
+	// The rule that spoke: SOLD_OUT where too little is free, ALLOTMENT_SOLD where more is sold from the
+	// allotment, NO_SUCH_NIGHT where nothing is planned.
+	Code RefusalCode `json:"code"`
+	// The night; null for a pool.
+	Night *civil.Date `json:"night"`
+	// The size that was asked for.
+	Asked *int64 `json:"asked"`
+	// The largest size that it could have, or what is sold from it, which is the smallest.
+	Possible *int64 `json:"possible"`
+}
+
+// Nights of an allotment.
+type AllotmentNightsInput struct {
+	// The first night.
+	From civil.Date `json:"from"`
+	// The last night, included, at most 730 days after the first.
+	To civil.Date `json:"to"`
+	// Only nights that begin on these weekdays, at least one; null is all.
+	Weekdays []Weekday `json:"weekdays"`
+}
+
+// An allotment that was not made or changed. Nothing was changed.
+type AllotmentRefused struct {
+	// The rule that spoke; of several, that of the first night.
+	Code RefusalCode `json:"code"`
+	// A sentence for people, in English.
+	Message string `json:"message"`
+	// Every night that spoke against it, or the one pool, and why.
+	Lacking []AllotmentLack `json:"lacking"`
+}
+
+func (AllotmentRefused) IsAllotmentResult() {}
+
+func (AllotmentRefused) IsRefusal() {}
+
+// When the unsold rest of an allotment goes to everybody: at one moment, or each night some days before it.
+type AllotmentRelease struct {
+	// The moment for all of it.
+	At *time.Time `json:"at"`
+	// How many days before each night, or before the date of the show.
+	DaysBefore *int64 `json:"daysBefore"`
+	// The time on that day by the clock of the hotel or venue, such as 18:00.
+	LocalTime *string `json:"localTime"`
+}
+
+// When the unsold rest goes to everybody: at, or daysBefore with localTime. With nothing set, somebody has
+// to release it.
+type AllotmentReleaseInput struct {
+	// One moment for all of it.
+	At *time.Time `json:"at"`
+	// How many days before each night, or before the date of the show, 0 to 730.
+	DaysBefore *int64 `json:"daysBefore"`
+	// The time on that day by the clock of the hotel or venue, such as 18:00. A time that the clocks show
+	// twice means the second.
+	LocalTime *string `json:"localTime"`
+}
+
+// What an allotment has of one night, or of its pool. Its quantity is what is held, sold, released and free
+// together, and what is not there for it because less can be sold than was set aside.
+type AllotmentStock struct {
+	// The night; null for a pool.
+	Night *civil.Date `json:"night"`
+	// RELEASED from the moment of its release, whether or not anybody has carried it out.
+	State AllotmentState `json:"state"`
+	// Its size.
+	Quantity int64 `json:"quantity"`
+	// What live holds have of it.
+	Held int64 `json:"held"`
+	// What bookings have of it.
+	Sold int64 `json:"sold"`
+	// What went to everybody.
+	Released int64 `json:"released"`
+	// What the channel can still sell of it.
+	Free int64 `json:"free"`
+	// When its rest goes to everybody; null is when somebody releases it.
+	ReleaseAt *time.Time `json:"releaseAt"`
 }
 
 // Anything drawn that is not a seat: a stage, a bar, a block of general admission.
@@ -467,20 +654,20 @@ type Category struct {
 	Color *string `json:"color"`
 }
 
-// Something that happened to a booking or a refund. Event, without more, is a production on a stage.
+// Something that happened to a booking, a refund or an allotment. Event, without more, is a production on a stage.
 type ChangeEvent struct {
 	// The public id. Webhooks carry it as webhook-id, the same in each try and in each replay.
 	ID string `json:"id"`
 	// What happened.
 	Type ChangeEventType `json:"type"`
-	// The public id of the booking or refund, or of the webhook endpoint that is tested.
+	// The public id of the booking, refund or allotment, or of the webhook endpoint that is tested.
 	SubjectID string `json:"subjectId"`
 	// The subject's version after the change. Of two events about one subject the one with the higher
 	// version is the later, in whichever order they arrive.
 	Version int64 `json:"version"`
 	// Where it happened, such as "eu".
 	Region string `json:"region"`
-	// The channel that made the sale; null for none.
+	// The channel that made the sale, or whose allotment it is; null for none.
 	ChannelID *string `json:"channelId"`
 	// When it happened.
 	OccurredAt time.Time `json:"occurredAt"`
@@ -659,6 +846,30 @@ type ContactInput struct {
 	Name *string `json:"name"`
 	// An e-mail address, up to 200 characters.
 	Email *string `json:"email"`
+}
+
+// An allotment to be: of a pool, or of a room type on some nights.
+type CreateAllotmentInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The channel that will sell from it.
+	Channel string `json:"channel"`
+	// The name for people, 1 to 200 characters.
+	Name string `json:"name"`
+	// The pool; then neither roomType nor nights.
+	Pool *string `json:"pool"`
+	// The room type, with nights.
+	RoomType *string `json:"roomType"`
+	// The nights of the room type, today or later.
+	Nights *AllotmentNightsInput `json:"nights"`
+	// How many units of the pool, or rooms on each night, 1 to 1000000.
+	Quantity int64 `json:"quantity"`
+	// Whether the channel may also sell what everybody may, when its allotments are used up.
+	SellsShared bool `json:"sellsShared"`
+	// When the unsold rest goes to everybody; null is when somebody releases it.
+	Release *AllotmentReleaseInput `json:"release"`
+	// Whether it is definite at once.
+	Definite bool `json:"definite"`
 }
 
 // A channel to be.
@@ -1528,6 +1739,16 @@ type RefusedLine struct {
 	ShowSource     inventory.ShowID      `json:"-"`
 }
 
+// An allotment to release.
+type ReleaseAllotmentInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The allotment.
+	Allotment string `json:"allotment"`
+	// The nights to release; null is all.
+	Nights *AllotmentNightsInput `json:"nights"`
+}
+
 // Which hold to release.
 type ReleaseHoldInput struct {
 	// The request's own key, 1 to 255 characters.
@@ -2067,6 +2288,24 @@ type UnresolvedPaymentEdge struct {
 	Node UnresolvedPayment `json:"node"`
 }
 
+// What to set of an allotment; null leaves a value as it is.
+type UpdateAllotmentInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The allotment.
+	Allotment string `json:"allotment"`
+	// The name for people, 1 to 200 characters.
+	Name *string `json:"name"`
+	// The new size of each night that was not released, or of those in nights, 0 to 1000000.
+	Quantity *int64 `json:"quantity"`
+	// The nights that get the new size; null is all.
+	Nights *AllotmentNightsInput `json:"nights"`
+	// Whether the channel may also sell what everybody may.
+	SellsShared *bool `json:"sellsShared"`
+	// When the unsold rest of what was not released goes to everybody.
+	Release *AllotmentReleaseInput `json:"release"`
+}
+
 // What a webhook endpoint shall be. What is left out stays as it is.
 type UpdateWebhookEndpointInput struct {
 	// The endpoint.
@@ -2264,6 +2503,137 @@ type Zone struct {
 	Rows []Row `json:"rows"`
 	// What is drawn there besides seats.
 	Areas []Area `json:"areas"`
+}
+
+// What happens to allotments.
+type AllotmentAction string
+
+const (
+	// It was made.
+	AllotmentActionCreated AllotmentAction = "CREATED"
+	// Its name, size, terms or release were set.
+	AllotmentActionChanged AllotmentAction = "CHANGED"
+	// It was made definite.
+	AllotmentActionMadeDefinite AllotmentAction = "MADE_DEFINITE"
+	// Some or all of its unsold rest went to everybody.
+	AllotmentActionReleased AllotmentAction = "RELEASED"
+	// It was taken back.
+	AllotmentActionCancelled AllotmentAction = "CANCELLED"
+)
+
+var AllAllotmentAction = []AllotmentAction{
+	AllotmentActionCreated,
+	AllotmentActionChanged,
+	AllotmentActionMadeDefinite,
+	AllotmentActionReleased,
+	AllotmentActionCancelled,
+}
+
+func (e AllotmentAction) IsValid() bool {
+	switch e {
+	case AllotmentActionCreated, AllotmentActionChanged, AllotmentActionMadeDefinite, AllotmentActionReleased, AllotmentActionCancelled:
+		return true
+	}
+	return false
+}
+
+func (e AllotmentAction) String() string {
+	return string(e)
+}
+
+func (e *AllotmentAction) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = AllotmentAction(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid AllotmentAction", str)
+	}
+	return nil
+}
+
+func (e AllotmentAction) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *AllotmentAction) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e AllotmentAction) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where an allotment, or a night of it, stands.
+type AllotmentState string
+
+const (
+	// Promised; nothing is taken from others.
+	AllotmentStateTentative AllotmentState = "TENTATIVE"
+	// Its channel sells from it, and nobody else.
+	AllotmentStateDefinite AllotmentState = "DEFINITE"
+	// Its unsold rest went to everybody.
+	AllotmentStateReleased AllotmentState = "RELEASED"
+	// It was taken back; what was sold from it stays sold.
+	AllotmentStateCancelled AllotmentState = "CANCELLED"
+)
+
+var AllAllotmentState = []AllotmentState{
+	AllotmentStateTentative,
+	AllotmentStateDefinite,
+	AllotmentStateReleased,
+	AllotmentStateCancelled,
+}
+
+func (e AllotmentState) IsValid() bool {
+	switch e {
+	case AllotmentStateTentative, AllotmentStateDefinite, AllotmentStateReleased, AllotmentStateCancelled:
+		return true
+	}
+	return false
+}
+
+func (e AllotmentState) String() string {
+	return string(e)
+}
+
+func (e *AllotmentState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = AllotmentState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid AllotmentState", str)
+	}
+	return nil
+}
+
+func (e AllotmentState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *AllotmentState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e AllotmentState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
 }
 
 // How an area is drawn.
@@ -2597,6 +2967,10 @@ const (
 	ChangeEventTypeDisputeWon ChangeEventType = "DISPUTE_WON"
 	// A dispute ended for the buyer: the bank took the money back, and the booking stands.
 	ChangeEventTypeDisputeLost ChangeEventType = "DISPUTE_LOST"
+	// The unsold rest of an allotment, or of some of its nights, went to everybody.
+	ChangeEventTypeAllotmentReleased ChangeEventType = "ALLOTMENT_RELEASED"
+	// An allotment was taken back; what was sold from it stays sold.
+	ChangeEventTypeAllotmentCancelled ChangeEventType = "ALLOTMENT_CANCELLED"
 	// Somebody tests the endpoint. Nothing happened.
 	ChangeEventTypeEndpointPing ChangeEventType = "ENDPOINT_PING"
 )
@@ -2611,12 +2985,14 @@ var AllChangeEventType = []ChangeEventType{
 	ChangeEventTypeDisputeOpened,
 	ChangeEventTypeDisputeWon,
 	ChangeEventTypeDisputeLost,
+	ChangeEventTypeAllotmentReleased,
+	ChangeEventTypeAllotmentCancelled,
 	ChangeEventTypeEndpointPing,
 }
 
 func (e ChangeEventType) IsValid() bool {
 	switch e {
-	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeDisputeOpened, ChangeEventTypeDisputeWon, ChangeEventTypeDisputeLost, ChangeEventTypeEndpointPing:
+	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeDisputeOpened, ChangeEventTypeDisputeWon, ChangeEventTypeDisputeLost, ChangeEventTypeAllotmentReleased, ChangeEventTypeAllotmentCancelled, ChangeEventTypeEndpointPing:
 		return true
 	}
 	return false
@@ -3505,6 +3881,12 @@ const (
 	RefusalCodeRefundTooHigh RefusalCode = "REFUND_TOO_HIGH"
 	// The refund is under way, paid, or was tried again already.
 	RefusalCodeRefundNotFailed RefusalCode = "REFUND_NOT_FAILED"
+	// More is sold from the allotment on the night than its new size.
+	RefusalCodeAllotmentSold RefusalCode = "ALLOTMENT_SOLD"
+	// The allotment was released or cancelled before.
+	RefusalCodeAllotmentEnded RefusalCode = "ALLOTMENT_ENDED"
+	// The allotment is tentative: it has set nothing aside that could be released.
+	RefusalCodeAllotmentTentative RefusalCode = "ALLOTMENT_TENTATIVE"
 	// Too many want the same units at this moment; try again after retryAfterMs.
 	RefusalCodeBusy RefusalCode = "BUSY"
 )
@@ -3544,12 +3926,15 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeFeeChanged,
 	RefusalCodeRefundTooHigh,
 	RefusalCodeRefundNotFailed,
+	RefusalCodeAllotmentSold,
+	RefusalCodeAllotmentEnded,
+	RefusalCodeAllotmentTentative,
 	RefusalCodeBusy,
 }
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeBusy:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeBusy:
 		return true
 	}
 	return false

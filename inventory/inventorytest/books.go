@@ -74,8 +74,8 @@ func (x *Tenant) Audit(returned ...inventory.HoldID) {
 	}
 	var wrong []string
 	for _, counter := range []struct{ table, rows, owner, part, line string }{
-		{"pool_counters", everyPoolCounter + " AS p", "pool_id", "shard::text", "POOL"},
-		{"night_counters", "night_counters", "room_type_id", "night::text", "NIGHT"},
+		{"pool_counters", everyPoolCounter + " AS p", "pool_id", "bucket::text || ' ' || shard::text", "POOL"},
+		{"night_counters", "night_counters", "room_type_id", "bucket::text || ' ' || night::text", "NIGHT"},
 		{"house_counters", "house_counters", "property_id", "night::text", "NIGHT"},
 	} {
 		wrong = append(wrong, x.list(`
@@ -83,7 +83,7 @@ func (x *Tenant) Audit(returned ...inventory.HoldID) {
 				|| ' ceiling ' || c.ceiling::text || ', lines say ' || COALESCE(l.held, 0)::text || ' ' || COALESCE(l.booked, 0)::text
 			FROM (SELECT `+counter.owner+` AS owner, `+counter.part+` AS part, held, booked, ceiling, sell_limit FROM `+counter.rows+` WHERE tenant_id = $1) AS c
 			LEFT JOIN (
-				SELECT l.`+counter.owner+` AS owner, l.`+counter.part+` AS part,
+				SELECT l.`+counter.owner+` AS owner, `+counter.part+` AS part,
 					sum(CASE WHEN h.state IN ('ACTIVE', 'PROCESSING') THEN l.quantity ELSE 0 END)::bigint AS held,
 					sum(CASE WHEN h.state = 'CONFIRMED' AND NOT h.id = ANY($2::uuid[]) THEN l.quantity ELSE 0 END)::bigint AS booked
 				FROM holds h JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
@@ -92,6 +92,18 @@ func (x *Tenant) Audit(returned ...inventory.HoldID) {
 			WHERE c.held <> COALESCE(l.held, 0) OR c.booked <> COALESCE(l.booked, 0) OR c.held + c.booked > c.ceiling
 				OR c.ceiling <> GREATEST(c.sell_limit, c.held + c.booked)`, back)...)
 	}
+	wrong = append(wrong, x.list(`
+		SELECT 'night ' || p.night::text || ': limits of ' || sum(c.sell_limit)::text || ' for ' || (p.physical - p.out_of_order + p.oversell)::text
+		FROM night_plans p JOIN night_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.room_type_id = p.room_type_id AND c.night = p.night
+		WHERE p.tenant_id = $1 AND cardinality($2::uuid[]) >= 0
+		GROUP BY p.room_type_id, p.night, p.physical, p.out_of_order, p.oversell
+		HAVING sum(c.sell_limit) > p.physical - p.out_of_order + p.oversell`, back)...)
+	wrong = append(wrong, x.list(`
+		SELECT 'pool ' || p.name || ': limits of ' || sum(c.sell_limit)::text || ' for ' || p.capacity::text
+		FROM pools p JOIN pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
+		WHERE p.tenant_id = $1 AND cardinality($2::uuid[]) >= 0
+		GROUP BY p.id, p.name, p.capacity
+		HAVING sum(c.sell_limit) > p.capacity`, back)...)
 	// A sale keeps its use of a presale code whether or not its units were given back.
 	wrong = append(wrong, x.list(`
 		SELECT 'presale code ' || c.code_id::text || ': held ' || c.held::text || ' booked ' || c.booked::text

@@ -89,20 +89,20 @@ WHERE tenant_id = @tenant_id AND region = @region AND pool_id = @pool_id AND buc
 
 -- name: PoolsOfShows :many
 -- A pool's counters stand in one table or, after the show, in the other; while they are moved, in both.
-SELECT u.region, u.id, u.show_id, u.price_level_id, u.name, u.capacity,
+SELECT u.region, u.id, u.show_id, u.price_level_id, u.name, u.capacity, u.has_allotment,
     COALESCE(sum(CASE WHEN u.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN 0 ELSE u.sell_limit END), 0)::bigint AS allotted,
     COALESCE(sum(CASE WHEN u.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN u.taken ELSE 0 END), 0)::bigint AS taken
 FROM (
-    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, c.bucket, c.sell_limit, c.held + c.booked AS taken
+    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, p.has_allotment, c.bucket, c.sell_limit, c.held + c.booked AS taken
     FROM pools p
     LEFT JOIN pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
     WHERE p.tenant_id = @tenant_id AND p.region = ANY(@regions::text[]) AND p.show_id = ANY(@show_ids::uuid[])
     UNION ALL
-    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, c.bucket, c.sell_limit, c.held + c.booked AS taken
+    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, p.has_allotment, c.bucket, c.sell_limit, c.held + c.booked AS taken
     FROM pools p
     JOIN past_pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
     WHERE p.tenant_id = @tenant_id AND p.region = ANY(@regions::text[]) AND p.show_id = ANY(@show_ids::uuid[])) AS u
-GROUP BY u.region, u.id, u.show_id, u.price_level_id, u.name, u.capacity
+GROUP BY u.region, u.id, u.show_id, u.price_level_id, u.name, u.capacity, u.has_allotment
 ORDER BY u.show_id, u.name;
 
 -- name: LevelsOfShows :many
@@ -114,15 +114,15 @@ ORDER BY show_id, amount_minor DESC, name;
 -- name: DueUnits :many
 -- What holds whose time is over still occupy: it is free for everybody, so readers count it as such.
 -- OFFSET 0 keeps the planner from reading the lines of all holds.
-SELECT l.kind, l.pool_id, l.room_type_id, l.property_id, l.night, sum(l.quantity)::bigint AS quantity
+SELECT l.kind, l.pool_id, l.room_type_id, l.property_id, l.night, l.bucket, sum(l.quantity)::bigint AS quantity
 FROM holds h
 CROSS JOIN LATERAL (
-    SELECT own.kind, own.pool_id, own.room_type_id, own.property_id, own.night, own.quantity
+    SELECT own.kind, own.pool_id, own.room_type_id, own.property_id, own.night, own.bucket, own.quantity
     FROM hold_lines own
     WHERE own.tenant_id = h.tenant_id AND own.region = h.region AND own.hold_id = h.id AND own.kind <> 'SEAT'
     OFFSET 0) AS l
 WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at <= sqlc.arg(as_of)::timestamptz
-GROUP BY l.kind, l.pool_id, l.room_type_id, l.property_id, l.night;
+GROUP BY l.kind, l.pool_id, l.room_type_id, l.property_id, l.night, l.bucket;
 
 -- name: RoomTypeInsert :exec
 INSERT INTO room_types (tenant_id, region, id, property_id, name, max_guests)
@@ -141,7 +141,7 @@ ORDER BY property_id, name;
 
 -- name: NightPlansLock :many
 SELECT night, physical, out_of_order, oversell, allotted, stop_sell, closed_to_arrival, closed_to_departure,
-    min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through
+    min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through, has_allotment
 FROM night_plans
 WHERE tenant_id = @tenant_id AND region = @region AND room_type_id = @room_type_id AND night = ANY(@nights::date[])
 ORDER BY night
@@ -175,11 +175,14 @@ ON CONFLICT (tenant_id, region, room_type_id, night) DO UPDATE
 SET amount_minor = excluded.amount_minor;
 
 -- name: NightsOverLimit :many
-SELECT night, sell_limit, (held + booked)::bigint AS taken
-FROM night_counters
-WHERE tenant_id = @tenant_id AND region = @region AND room_type_id = @room_type_id AND night = ANY(@nights::date[])
-    AND held + booked > sell_limit
-ORDER BY night;
+-- All counters of a night together.
+SELECT p.night, GREATEST(0, p.physical - p.out_of_order + p.oversell)::bigint AS sell_limit, sum(c.held + c.booked)::bigint AS taken
+FROM night_plans p
+JOIN night_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.room_type_id = p.room_type_id AND c.night = p.night
+WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.room_type_id = @room_type_id AND p.night = ANY(@nights::date[])
+GROUP BY p.night, p.physical, p.out_of_order, p.oversell
+HAVING sum(c.held + c.booked) > GREATEST(0, p.physical - p.out_of_order + p.oversell)
+ORDER BY p.night;
 
 -- name: HousesOverLimit :many
 SELECT night, sell_limit, (held + booked)::bigint AS taken
@@ -190,7 +193,7 @@ ORDER BY night;
 
 -- name: CalendarNights :many
 SELECT p.room_type_id, p.night, p.stop_sell, p.closed_to_arrival, p.closed_to_departure, p.min_stay_arrival,
-    p.max_stay_arrival, p.min_stay_through, p.max_stay_through, r.amount_minor,
+    p.max_stay_arrival, p.min_stay_through, p.max_stay_through, p.physical, p.out_of_order, p.oversell, p.has_allotment, r.amount_minor,
     c.sell_limit, c.held, c.booked, c.ceiling
 FROM night_plans p
 JOIN night_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.room_type_id = p.room_type_id

@@ -10,7 +10,7 @@ FROM price_levels
 WHERE tenant_id = @tenant_id AND region = @region AND show_id = ANY(@show_ids::uuid[]);
 
 -- name: PoolsForClaim :many
-SELECT p.id, p.show_id, p.capacity, p.shards, l.amount_minor
+SELECT p.id, p.show_id, p.capacity, p.shards, p.has_allotment, l.amount_minor
 FROM pools p
 JOIN price_levels l ON l.tenant_id = p.tenant_id AND l.region = p.region AND l.show_id = p.show_id AND l.id = p.price_level_id
 WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.id = ANY(@ids::uuid[]);
@@ -23,7 +23,7 @@ WHERE r.tenant_id = @tenant_id AND r.region = @region AND r.id = ANY(@ids::uuid[
 
 -- name: NightsForClaim :batchmany
 SELECT n.night, n.stop_sell, n.closed_to_arrival, n.closed_to_departure, n.min_stay_arrival, n.max_stay_arrival,
-    n.min_stay_through, n.max_stay_through, r.amount_minor
+    n.min_stay_through, n.max_stay_through, n.physical, n.out_of_order, n.oversell, n.has_allotment, r.amount_minor
 FROM night_plans n
 LEFT JOIN night_rates r ON r.tenant_id = n.tenant_id AND r.region = n.region AND r.room_type_id = n.room_type_id AND r.night = n.night
 WHERE n.tenant_id = @tenant_id AND n.region = @region AND n.room_type_id = @room_type_id

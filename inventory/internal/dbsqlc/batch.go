@@ -360,7 +360,7 @@ func (b *NightCountersLockBatchResults) Close() error {
 
 const nightsForClaim = `-- name: NightsForClaim :batchmany
 SELECT n.night, n.stop_sell, n.closed_to_arrival, n.closed_to_departure, n.min_stay_arrival, n.max_stay_arrival,
-    n.min_stay_through, n.max_stay_through, r.amount_minor
+    n.min_stay_through, n.max_stay_through, n.physical, n.out_of_order, n.oversell, n.has_allotment, r.amount_minor
 FROM night_plans n
 LEFT JOIN night_rates r ON r.tenant_id = n.tenant_id AND r.region = n.region AND r.room_type_id = n.room_type_id AND r.night = n.night
 WHERE n.tenant_id = $1 AND n.region = $2 AND n.room_type_id = $3
@@ -391,6 +391,10 @@ type NightsForClaimRow struct {
 	MaxStayArrival    *int64
 	MinStayThrough    *int64
 	MaxStayThrough    *int64
+	Physical          int64
+	OutOfOrder        int64
+	Oversell          int64
+	HasAllotment      bool
 	AmountMinor       *int64
 }
 
@@ -437,6 +441,10 @@ func (b *NightsForClaimBatchResults) Query(f func(int, []NightsForClaimRow, erro
 					&i.MaxStayArrival,
 					&i.MinStayThrough,
 					&i.MaxStayThrough,
+					&i.Physical,
+					&i.OutOfOrder,
+					&i.Oversell,
+					&i.HasAllotment,
 					&i.AmountMinor,
 				); err != nil {
 					return err

@@ -71,7 +71,7 @@ func (q *Queries) CalendarHouses(ctx context.Context, arg CalendarHousesParams) 
 
 const calendarNights = `-- name: CalendarNights :many
 SELECT p.room_type_id, p.night, p.stop_sell, p.closed_to_arrival, p.closed_to_departure, p.min_stay_arrival,
-    p.max_stay_arrival, p.min_stay_through, p.max_stay_through, r.amount_minor,
+    p.max_stay_arrival, p.min_stay_through, p.max_stay_through, p.physical, p.out_of_order, p.oversell, p.has_allotment, r.amount_minor,
     c.sell_limit, c.held, c.booked, c.ceiling
 FROM night_plans p
 JOIN night_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.room_type_id = p.room_type_id
@@ -100,6 +100,10 @@ type CalendarNightsRow struct {
 	MaxStayArrival    *int64
 	MinStayThrough    *int64
 	MaxStayThrough    *int64
+	Physical          int64
+	OutOfOrder        int64
+	Oversell          int64
+	HasAllotment      bool
 	AmountMinor       *int64
 	SellLimit         int64
 	Held              int64
@@ -132,6 +136,10 @@ func (q *Queries) CalendarNights(ctx context.Context, arg CalendarNightsParams) 
 			&i.MaxStayArrival,
 			&i.MinStayThrough,
 			&i.MaxStayThrough,
+			&i.Physical,
+			&i.OutOfOrder,
+			&i.Oversell,
+			&i.HasAllotment,
 			&i.AmountMinor,
 			&i.SellLimit,
 			&i.Held,
@@ -260,15 +268,15 @@ func (q *Queries) ChartsOfVenue(ctx context.Context, arg ChartsOfVenueParams) ([
 }
 
 const dueUnits = `-- name: DueUnits :many
-SELECT l.kind, l.pool_id, l.room_type_id, l.property_id, l.night, sum(l.quantity)::bigint AS quantity
+SELECT l.kind, l.pool_id, l.room_type_id, l.property_id, l.night, l.bucket, sum(l.quantity)::bigint AS quantity
 FROM holds h
 CROSS JOIN LATERAL (
-    SELECT own.kind, own.pool_id, own.room_type_id, own.property_id, own.night, own.quantity
+    SELECT own.kind, own.pool_id, own.room_type_id, own.property_id, own.night, own.bucket, own.quantity
     FROM hold_lines own
     WHERE own.tenant_id = h.tenant_id AND own.region = h.region AND own.hold_id = h.id AND own.kind <> 'SEAT'
     OFFSET 0) AS l
 WHERE h.tenant_id = $1 AND h.region = $2 AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at <= $3::timestamptz
-GROUP BY l.kind, l.pool_id, l.room_type_id, l.property_id, l.night
+GROUP BY l.kind, l.pool_id, l.room_type_id, l.property_id, l.night, l.bucket
 `
 
 type DueUnitsParams struct {
@@ -283,6 +291,7 @@ type DueUnitsRow struct {
 	RoomTypeID *uuid.UUID
 	PropertyID *uuid.UUID
 	Night      *civil.Date
+	Bucket     uuid.UUID
 	Quantity   int64
 }
 
@@ -303,6 +312,7 @@ func (q *Queries) DueUnits(ctx context.Context, arg DueUnitsParams) ([]DueUnitsR
 			&i.RoomTypeID,
 			&i.PropertyID,
 			&i.Night,
+			&i.Bucket,
 			&i.Quantity,
 		); err != nil {
 			return nil, err
@@ -480,7 +490,7 @@ func (q *Queries) LevelsOfShows(ctx context.Context, arg LevelsOfShowsParams) ([
 
 const nightPlansLock = `-- name: NightPlansLock :many
 SELECT night, physical, out_of_order, oversell, allotted, stop_sell, closed_to_arrival, closed_to_departure,
-    min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through
+    min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through, has_allotment
 FROM night_plans
 WHERE tenant_id = $1 AND region = $2 AND room_type_id = $3 AND night = ANY($4::date[])
 ORDER BY night
@@ -507,6 +517,7 @@ type NightPlansLockRow struct {
 	MaxStayArrival    *int64
 	MinStayThrough    *int64
 	MaxStayThrough    *int64
+	HasAllotment      bool
 }
 
 func (q *Queries) NightPlansLock(ctx context.Context, arg NightPlansLockParams) ([]NightPlansLockRow, error) {
@@ -536,6 +547,7 @@ func (q *Queries) NightPlansLock(ctx context.Context, arg NightPlansLockParams) 
 			&i.MaxStayArrival,
 			&i.MinStayThrough,
 			&i.MaxStayThrough,
+			&i.HasAllotment,
 		); err != nil {
 			return nil, err
 		}
@@ -639,11 +651,13 @@ func (q *Queries) NightRatesSet(ctx context.Context, arg NightRatesSetParams) (i
 }
 
 const nightsOverLimit = `-- name: NightsOverLimit :many
-SELECT night, sell_limit, (held + booked)::bigint AS taken
-FROM night_counters
-WHERE tenant_id = $1 AND region = $2 AND room_type_id = $3 AND night = ANY($4::date[])
-    AND held + booked > sell_limit
-ORDER BY night
+SELECT p.night, GREATEST(0, p.physical - p.out_of_order + p.oversell)::bigint AS sell_limit, sum(c.held + c.booked)::bigint AS taken
+FROM night_plans p
+JOIN night_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.room_type_id = p.room_type_id AND c.night = p.night
+WHERE p.tenant_id = $1 AND p.region = $2 AND p.room_type_id = $3 AND p.night = ANY($4::date[])
+GROUP BY p.night, p.physical, p.out_of_order, p.oversell
+HAVING sum(c.held + c.booked) > GREATEST(0, p.physical - p.out_of_order + p.oversell)
+ORDER BY p.night
 `
 
 type NightsOverLimitParams struct {
@@ -659,6 +673,7 @@ type NightsOverLimitRow struct {
 	Taken     int64
 }
 
+// All counters of a night together.
 func (q *Queries) NightsOverLimit(ctx context.Context, arg NightsOverLimitParams) ([]NightsOverLimitRow, error) {
 	rows, err := q.db.Query(ctx, nightsOverLimit,
 		arg.TenantID,
@@ -806,20 +821,20 @@ func (q *Queries) PoolInsert(ctx context.Context, arg PoolInsertParams) error {
 }
 
 const poolsOfShows = `-- name: PoolsOfShows :many
-SELECT u.region, u.id, u.show_id, u.price_level_id, u.name, u.capacity,
+SELECT u.region, u.id, u.show_id, u.price_level_id, u.name, u.capacity, u.has_allotment,
     COALESCE(sum(CASE WHEN u.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN 0 ELSE u.sell_limit END), 0)::bigint AS allotted,
     COALESCE(sum(CASE WHEN u.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN u.taken ELSE 0 END), 0)::bigint AS taken
 FROM (
-    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, c.bucket, c.sell_limit, c.held + c.booked AS taken
+    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, p.has_allotment, c.bucket, c.sell_limit, c.held + c.booked AS taken
     FROM pools p
     LEFT JOIN pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
     WHERE p.tenant_id = $1 AND p.region = ANY($2::text[]) AND p.show_id = ANY($3::uuid[])
     UNION ALL
-    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, c.bucket, c.sell_limit, c.held + c.booked AS taken
+    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, p.has_allotment, c.bucket, c.sell_limit, c.held + c.booked AS taken
     FROM pools p
     JOIN past_pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
     WHERE p.tenant_id = $1 AND p.region = ANY($2::text[]) AND p.show_id = ANY($3::uuid[])) AS u
-GROUP BY u.region, u.id, u.show_id, u.price_level_id, u.name, u.capacity
+GROUP BY u.region, u.id, u.show_id, u.price_level_id, u.name, u.capacity, u.has_allotment
 ORDER BY u.show_id, u.name
 `
 
@@ -836,6 +851,7 @@ type PoolsOfShowsRow struct {
 	PriceLevelID uuid.UUID
 	Name         string
 	Capacity     int64
+	HasAllotment bool
 	Allotted     int64
 	Taken        int64
 }
@@ -857,6 +873,7 @@ func (q *Queries) PoolsOfShows(ctx context.Context, arg PoolsOfShowsParams) ([]P
 			&i.PriceLevelID,
 			&i.Name,
 			&i.Capacity,
+			&i.HasAllotment,
 			&i.Allotted,
 			&i.Taken,
 		); err != nil {

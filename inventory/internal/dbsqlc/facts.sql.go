@@ -13,7 +13,7 @@ import (
 )
 
 const poolsForClaim = `-- name: PoolsForClaim :many
-SELECT p.id, p.show_id, p.capacity, p.shards, l.amount_minor
+SELECT p.id, p.show_id, p.capacity, p.shards, p.has_allotment, l.amount_minor
 FROM pools p
 JOIN price_levels l ON l.tenant_id = p.tenant_id AND l.region = p.region AND l.show_id = p.show_id AND l.id = p.price_level_id
 WHERE p.tenant_id = $1 AND p.region = $2 AND p.id = ANY($3::uuid[])
@@ -26,11 +26,12 @@ type PoolsForClaimParams struct {
 }
 
 type PoolsForClaimRow struct {
-	ID          uuid.UUID
-	ShowID      uuid.UUID
-	Capacity    int64
-	Shards      int64
-	AmountMinor int64
+	ID           uuid.UUID
+	ShowID       uuid.UUID
+	Capacity     int64
+	Shards       int64
+	HasAllotment bool
+	AmountMinor  int64
 }
 
 func (q *Queries) PoolsForClaim(ctx context.Context, arg PoolsForClaimParams) ([]PoolsForClaimRow, error) {
@@ -47,6 +48,7 @@ func (q *Queries) PoolsForClaim(ctx context.Context, arg PoolsForClaimParams) ([
 			&i.ShowID,
 			&i.Capacity,
 			&i.Shards,
+			&i.HasAllotment,
 			&i.AmountMinor,
 		); err != nil {
 			return nil, err

@@ -29,6 +29,18 @@ ALTER TABLE "venues" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "webhook_endpoints" SET LOCALITY GLOBAL;
 -- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "allotment_changes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "allotment_changes" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "allotment_parts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "allotment_parts" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "allotments" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "allotments" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "booking_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "booking_lines" SET LOCALITY REGIONAL BY ROW AS "crdb_region";

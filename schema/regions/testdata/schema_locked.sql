@@ -73,6 +73,30 @@ ALTER TABLE "webhook_endpoints" SET LOCALITY GLOBAL;
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "webhook_endpoints" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "allotment_changes" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "allotment_changes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "allotment_changes" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "allotment_changes" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "allotment_parts" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "allotment_parts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "allotment_parts" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "allotment_parts" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "allotments" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "allotments" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "allotments" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "allotments" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "booking_lines" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "booking_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
