@@ -20,11 +20,17 @@ type Service struct {
 	db         *db.DB
 	authorizer Authorizer
 	claims     *combiner
+	halls      *halls
+	choices    *choiceMaps
+	spread     *spread
 }
 
 // NewService needs a migrated database.
 func NewService(d *db.DB, authorizer Authorizer) *Service {
-	s := &Service{db: d, authorizer: authorizer, claims: newCombiner(longestQueue, maxBatch)}
+	s := &Service{
+		db: d, authorizer: authorizer, claims: newCombiner(longestQueue, maxBatch),
+		halls: newHalls(d), choices: newChoiceMaps(d), spread: newSpread(),
+	}
 	s.claims.decide = s.decide
 	return s
 }

@@ -55,6 +55,12 @@ func (x *Tenant) Hall(seats int, pools ...inventory.NewPool) *Hall {
 // HallIn is Hall in another currency.
 func (x *Tenant) HallIn(currency money.Currency, seats int, pools ...inventory.NewPool) *Hall {
 	x.t.Helper()
+	return x.hallOf(currency, Chart(seats), pools...)
+}
+
+func (x *Tenant) hallOf(currency money.Currency, seating *charts.Chart, pools ...inventory.NewPool) *Hall {
+	x.t.Helper()
+	seats := seating.SeatCount()
 	ctx := x.t.Context()
 	venue, err := x.Tenants.CreateVenue(ctx, x.Owner, Key(), tenants.NewVenue{Region: Region, Site: site("Hall", "Europe/Vienna", currency)})
 	if err != nil {
@@ -66,7 +72,7 @@ func (x *Tenant) HallIn(currency money.Currency, seats int, pools ...inventory.N
 	}
 	hall := &Hall{Venue: venue.ID, Event: event, tenant: x}
 	if seats > 0 {
-		chart, err := x.Inventory.ImportChart(ctx, x.Owner, Key(), venue.ID, Chart(seats))
+		chart, err := x.Inventory.ImportChart(ctx, x.Owner, Key(), venue.ID, seating)
 		if err != nil {
 			x.t.Fatal(err)
 		}
