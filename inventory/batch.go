@@ -41,8 +41,8 @@ type batch struct {
 	at     place
 	wishes []wish
 	// all is what the wishes want together.
-	all     claim
-	learn   func(f facts)
+	all   claim
+	learn func(f facts)
 	// halls are the seating of the shows whose seats are wanted; noteSeats tells what was seen of seats
 	// under lock, and spread chooses the counters of pools.
 	halls     map[uuid.UUID]*seating

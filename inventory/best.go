@@ -125,6 +125,7 @@ func (s *Service) decideChosen(ctx context.Context, wishes []wish, seating map[u
 			if answers[i] = got[n]; errors.Is(got[n].err, errOutrun) {
 				later, outrun = append(later, i), true
 			}
+			s.claims.metrics.chose(wishes[i], got[n])
 		}
 		if outrun {
 			tries++
@@ -138,6 +139,7 @@ func (s *Service) decideChosen(ctx context.Context, wishes []wish, seating map[u
 	for _, i := range open {
 		answers[i].err = triedInVain(wishes[i])
 	}
+	s.claims.metrics.busy.WithLabelValues(busyOutrun).Add(float64(len(open)))
 	return answers, nil
 }
 

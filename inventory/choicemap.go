@@ -120,7 +120,9 @@ func (c *choiceMaps) readSince(ctx context.Context, m *choiceMap, since time.Tim
 	}()
 	begun := time.Now()
 	// Read at the present: seats that nobody was given need not be asked for in vain.
-	fresh, err := db.InSnapshotAsOf(ctx, c.db, func(ctx context.Context, at db.Snapshot) (*choiceMap, error) { return readChoiceMap(ctx, at, m.show, m.hall) })
+	fresh, err := db.InSnapshotAsOf(ctx, c.db, func(ctx context.Context, at db.Snapshot) (*choiceMap, error) {
+		return readChoiceMap(ctx, at, m.show, m.hall)
+	})
 	if err != nil {
 		return fmt.Errorf("read the seats of a show: %w", err)
 	}

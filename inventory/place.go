@@ -102,6 +102,7 @@ func (s *Service) decideOn(ctx context.Context, wishes []wish, seating map[uuid.
 			return answers, err
 		}
 	}
+	s.claims.metrics.busy.WithLabelValues(busyContention).Add(float64(len(wishes)))
 	return nil, Busy()
 }
 

@@ -227,5 +227,15 @@ func (p Pool) SetCapacity(capacity int64) (over int64) {
 	return over
 }
 
+// SetShards splits the pool's counter over so many rows.
+func (p Pool) SetShards(shards int64) (over int64) {
+	p.tenant.t.Helper()
+	over, err := p.tenant.Inventory.SetPoolShards(p.tenant.t.Context(), p.tenant.Owner, p.ID, shards)
+	if err != nil {
+		p.tenant.t.Fatal(err)
+	}
+	return over
+}
+
 // Random is a well-formed id of nothing.
 func Random[K ids.Kind]() ids.ID[K] { return ids.New[K](Region) }
