@@ -67,7 +67,7 @@ func TestClaimsAreMeasured(t *testing.T) {
 			t.Errorf("got %v", got)
 		}
 		leave(errors.New("gone"))
-		time.Sleep(4 * time.Second)
+		<-time.After(4 * time.Second)
 		for range 2 {
 			g.opened <- nil
 		}
