@@ -92,12 +92,12 @@ func (b *benchStock) newRush(ctx context.Context, name string) (*benchRush, erro
 			}
 		}
 	}
-	for i := range benchBestShows {
+	for range benchBestShows {
 		show := inventory.NewShow{
 			Event: first.Event, Chart: first.Chart, Name: name, StartsAt: time.Now().AddDate(0, 2, 0),
 			PriceLevels: []inventory.NewPriceLevel{{Name: "Seat", AmountMinor: benchSeatMinor, Categories: []string{benchCategory}}},
 		}
-		id, err := b.app.inventory.CreateShow(ctx, b.actor, name+"-"+strconv.Itoa(i), show)
+		id, err := b.app.inventory.CreateShow(ctx, b.actor, uuid.NewString(), show)
 		if err != nil {
 			return nil, err
 		}
