@@ -43,7 +43,7 @@ func (r *mutationResolver) PlaceHold(ctx context.Context, input generated.PlaceH
 }
 
 func readLine(d *decoder, field string, line generated.HoldLineInput) inventory.LineRequest {
-	var request inventory.LineRequest
+	request := inventory.LineRequest{Best: readBest(d, field+".bestAvailable", line.BestAvailable)}
 	if line.Seats != nil {
 		seats := inventory.SeatsRequest{
 			Show:  readID[inventory.ShowKind](d, field+".seats.show", line.Seats.Show),

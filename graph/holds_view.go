@@ -58,6 +58,9 @@ func holdRefusedView(r *inventory.Refusal, lines []inventory.LineRequest) *gener
 				if seats := lines[l.Line].Seats; seats != nil {
 					view.ShowSource = seats.Show
 				}
+				if best := lines[l.Line].Best; best != nil {
+					view.ShowSource = best.Show
+				}
 				if stay := lines[l.Line].Stay; stay != nil {
 					view.RoomTypeSource = &stay.RoomType
 				}

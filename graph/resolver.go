@@ -52,6 +52,7 @@ type Inventory interface {
 	SetShowState(ctx context.Context, actor tenants.Actor, id inventory.ShowID, state inventory.ShowState) error
 	SetPrice(ctx context.Context, actor tenants.Actor, show inventory.ShowID, level inventory.PriceLevelID, amountMinor int64) error
 	SetPoolCapacity(ctx context.Context, actor tenants.Actor, id inventory.PoolID, capacity int64) (over int64, err error)
+	SetPoolShards(ctx context.Context, actor tenants.Actor, id inventory.PoolID, shards int64) (over int64, err error)
 	CreateRoomType(ctx context.Context, actor tenants.Actor, requestKey string, input inventory.NewRoomType) (inventory.RoomTypeID, error)
 	SetNights(ctx context.Context, actor tenants.Actor, roomType inventory.RoomTypeID, nights inventory.NightRange, change inventory.NightChange) (inventory.NightsSet, error)
 	SetHouseLimit(ctx context.Context, actor tenants.Actor, property tenants.PropertyID, nights inventory.NightRange, limit *int64) (inventory.NightsSet, error)

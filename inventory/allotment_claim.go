@@ -215,7 +215,7 @@ func (b *batch) fitAllotments(ctx context.Context, tx pgx.Tx, f facts, s *stock)
 		if len(here) == 0 {
 			continue
 		}
-		changed, err := fitPoolTx(ctx, tx, b.at, poolStock(pool, f.pools[pool].capacity, s.pools, here), s.pools)
+		changed, err := fitPoolTx(ctx, tx, b.at, poolStock(pool, f.pools[pool].capacity, f.pools[pool].shards, s.pools, here), s.pools)
 		if err != nil {
 			return err
 		}

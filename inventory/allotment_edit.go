@@ -340,7 +340,11 @@ func (e *edit) fitPoolTx(ctx context.Context, tx pgx.Tx) (units int64, err error
 	if err != nil {
 		return 0, err
 	}
-	stock := poolStock(pool, e.zone.capacity, rows, parts)
+	known, err := queries.PoolGet(ctx, dbsqlc.PoolGetParams{TenantID: e.at.tenant, Region: string(e.at.region), ID: pool})
+	if err != nil {
+		return 0, fmt.Errorf("read a pool: %w", err)
+	}
+	stock := poolStock(pool, e.zone.capacity, known.Shards, rows, parts)
 	if err := e.judge([]unitStock{stock}); err != nil {
 		return 0, err
 	}

@@ -28,6 +28,8 @@ type unitStock struct {
 	planned bool
 	// capacity is how many units can be sold, the oversell included.
 	capacity int64
+	// shards is how many rows of its shared counter a pool is sold from.
+	shards int64
 	// sharedTaken are held or booked of what everybody may sell, and sharedLimit is the counter's limit.
 	sharedTaken, sharedLimit int64
 	// allotted is what the night's plan remembers to be kept from the shared counter.
@@ -320,8 +322,8 @@ func fitNightsTx(ctx context.Context, tx pgx.Tx, at place, roomType uuid.UUID, n
 }
 
 // poolStock is a pool over its locked counters.
-func poolStock(pool uuid.UUID, capacity int64, rows []dbsqlc.PoolCountersLockRow, parts []allotmentPart) unitStock {
-	stock := unitStock{unit: pool, night: poolNight, planned: true, capacity: capacity}
+func poolStock(pool uuid.UUID, capacity, shards int64, rows []dbsqlc.PoolCountersLockRow, parts []allotmentPart) unitStock {
+	stock := unitStock{unit: pool, night: poolNight, planned: true, capacity: capacity, shards: shards}
 	counters := map[uuid.UUID]dbsqlc.PoolCountersLockRow{}
 	for _, row := range rows {
 		switch {
@@ -366,6 +368,6 @@ func fitPoolTx(ctx context.Context, tx pgx.Tx, at place, stock unitStock, rows [
 			shared = append(shared, row)
 		}
 	}
-	_, err = spreadCapacity(ctx, tx, at, stock.unit, shared, to.shared)
+	_, err = spreadCapacity(ctx, tx, at, stock.unit, shared, to.shared, stock.shards)
 	return true, err
 }

@@ -41,9 +41,14 @@ type batch struct {
 	at     place
 	wishes []wish
 	// all is what the wishes want together.
-	all     claim
-	learn   func(f facts)
-	careful bool
+	all   claim
+	learn func(f facts)
+	// halls are the seating of the shows whose seats are wanted; noteSeats tells what was seen of seats
+	// under lock, and spread chooses the counters of pools.
+	halls     map[uuid.UUID]*seating
+	noteSeats func(b *batch, s stock)
+	spread    *spread
+	careful   bool
 	// due are holds that had units of the wishes and whose time was over when the batch began to look
 	// closer.
 	due []uuid.UUID
@@ -97,10 +102,12 @@ func (b *batch) run(ctx context.Context, tx pgx.Tx) ([]answer, error) {
 	if err != nil {
 		return nil, err
 	}
+	b.noteSeats(b, stock)
 	winners, err := b.judge(ctx, tx, &f, stock, judged, answers)
 	if err != nil {
 		return nil, err
 	}
+	b.spread.learn(f, stock.pools)
 	if err := b.markOwn(ctx, tx, f, winners, answers); err != nil {
 		return nil, err
 	}
@@ -276,23 +283,15 @@ func (b *batch) lock(ctx context.Context, tx pgx.Tx, f *facts, answers []answer)
 	if b.careful {
 		return b.lockAll(ctx, tx, f)
 	}
-	var s stock
+	s := stock{shard: map[uuid.UUID]int64{}}
 	var err error
-	s.seats, err = b.lockSeats(ctx, tx)
+	s.seats, err = b.lockSeats(ctx, tx, *f)
 	return s, err
 }
 
 // lockSeats locks the wanted seats of every show, shows and seats in ascending order.
-func (b *batch) lockSeats(ctx context.Context, tx pgx.Tx) (map[uuid.UUID]map[SeatID]dbsqlc.SeatsLockRow, error) {
-	wanted := map[uuid.UUID][]uuid.UUID{}
-	for _, line := range b.all.lines {
-		if line.Seats != nil {
-			for _, seat := range line.Seats.Seats {
-				wanted[line.Seats.Show.UUID] = append(wanted[line.Seats.Show.UUID], seat.UUID)
-			}
-		}
-	}
-	return lockSeatsOf(ctx, tx, b.at, b.all.shows, wanted)
+func (b *batch) lockSeats(ctx context.Context, tx pgx.Tx, f facts) (map[uuid.UUID]map[SeatID]dbsqlc.SeatsLockRow, error) {
+	return lockSeatsOf(ctx, tx, b.at, b.all.shows, b.seatsToLock(f))
 }
 
 func lockSeatsOf(ctx context.Context, tx pgx.Tx, at place, shows []uuid.UUID, wanted map[uuid.UUID][]uuid.UUID) (map[uuid.UUID]map[SeatID]dbsqlc.SeatsLockRow, error) {
@@ -329,6 +328,11 @@ func (b *batch) judge(ctx context.Context, tx pgx.Tx, f *facts, stock stock, jud
 		if answers[i].err != nil {
 			continue
 		}
+		w, unmet, err := b.choose(w, *f, stock)
+		if err != nil {
+			answers[i].err = err
+			continue
+		}
 		if refusal := f.judgeBuyer(w); refusal != nil {
 			answers[i].err = refusal
 			continue
@@ -336,6 +340,13 @@ func (b *batch) judge(ctx context.Context, tx pgx.Tx, f *facts, stock stock, jud
 		refused, err := b.judgeSeats(w, *f, stock)
 		if err != nil {
 			return nil, err
+		}
+		refused = append(refused, unmet...)
+		if len(refused) == 0 {
+			refused = b.judgeNeighbours(w, *f, stock)
+		}
+		if len(refused) > 0 && b.looksCloser(w) {
+			return nil, errLookCloser
 		}
 		refused = append(judged[i], refused...)
 		var total money.Amount
@@ -379,10 +390,16 @@ func (b *batch) judgeSeats(w wish, f facts, stock stock) ([]RefusedLine, error) 
 		refused = append(refused, lost...)
 		anyDue = anyDue || due
 	}
-	if anyDue || len(refused) > 0 && !b.careful && len(w.claim.pools)+len(w.claim.rooms) > 0 {
+	if anyDue || len(refused) > 0 && b.looksCloser(w) {
 		return nil, errLookCloser
 	}
 	return refused, nil
+}
+
+// looksCloser reports whether a wish whose seats are refused must be judged by the careful path, which
+// sees its counted stock, too.
+func (b *batch) looksCloser(w wish) bool {
+	return !b.careful && len(w.claim.pools)+len(w.claim.rooms) > 0
 }
 
 // markOwn tells each refused buyer which of the lost units are in a live hold of their own, so that

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"cloud.google.com/go/civil"
@@ -102,18 +101,6 @@ func (b *batch) linesOf(w wish, f facts, stock stock) []HoldLine {
 		}
 	}
 	return lines
-}
-
-// shardsFor chooses the counters of a pool: in the quick path one at random, so that buyers spread;
-// in the careful path what the locked rows have left, the fullest first.
-func (b *batch) shardsFor(pool uuid.UUID, shards, quantity int64, buckets []uuid.UUID, stock stock) []poolUnits {
-	if !b.careful && buckets[0] != sharedBucket {
-		return []poolUnits{{pool: pool, bucket: buckets[0], quantity: quantity}}
-	}
-	if !b.careful {
-		return []poolUnits{{pool: pool, bucket: sharedBucket, shard: rand.Int64N(shards), quantity: quantity}} //nolint:gosec // spreading needs no secrecy
-	}
-	return stock.takeFromPool(pool, quantity, buckets)
 }
 
 // write claims the counters, and stores the holds, their seats and their lines, with one statement a

@@ -23,6 +23,8 @@ type stock struct {
 	houses map[nightKey]dbsqlc.HouseCountersLockRow
 	// uses says what is left of presale codes.
 	uses map[uuid.UUID]int64
+	// shard is the counter that the quick path has chosen for a pool.
+	shard map[uuid.UUID]int64
 }
 
 // anySeatTaken reports whether the clock matters for the seats.
@@ -45,16 +47,9 @@ func (b *batch) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error)
 		return stock{}, err
 	}
 	given := gather(reaping.lines)
-	wanted := map[uuid.UUID][]uuid.UUID{}
+	wanted := b.seatsToLock(*f)
 	for _, show := range given.seats {
 		wanted[show.show] = append(wanted[show.show], show.seats...)
-	}
-	for _, line := range b.all.lines {
-		if line.Seats != nil {
-			for _, seat := range line.Seats.Seats {
-				wanted[line.Seats.Show.UUID] = append(wanted[line.Seats.Show.UUID], seat.UUID)
-			}
-		}
 	}
 	shows := make([]uuid.UUID, 0, len(wanted))
 	for show := range wanted {
@@ -76,7 +71,7 @@ func (b *batch) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error)
 	}
 	// Everything is locked now: read again what the reaping left.
 	s := stock{nights: map[nightKey]dbsqlc.NightCountersLockRow{}, houses: map[nightKey]dbsqlc.HouseCountersLockRow{}}
-	if s.seats, err = b.lockSeats(ctx, tx); err != nil {
+	if s.seats, err = b.lockSeats(ctx, tx, *f); err != nil {
 		return stock{}, err
 	}
 	if err := b.lockCounters(ctx, tx, *f, units{}, &s); err != nil {
@@ -100,7 +95,7 @@ func (b *batch) reopenPools(ctx context.Context, tx pgx.Tx, f facts, s *stock) e
 		if limits >= capacity || taken >= capacity || f.pools[pool].allotted {
 			continue
 		}
-		if _, err := spreadCapacity(ctx, tx, b.at, pool, s.pools, f.pools[pool].capacity); err != nil {
+		if _, err := spreadCapacity(ctx, tx, b.at, pool, s.pools, f.pools[pool].capacity, f.pools[pool].shards); err != nil {
 			return err
 		}
 		reopened = true

@@ -33,6 +33,11 @@ type LineRequest struct {
 	Seats *SeatsRequest
 	Pool  *PoolRequest
 	Stay  *StayRequest
+	// Best has seats chosen; see BestRequest.
+	Best *BestRequest `json:",omitempty"`
+
+	// choice is what was offered for Best; then Seats has all of it, until one set is taken.
+	choice *choice
 }
 
 // SeatsRequest asks for exactly these seats of a show.
@@ -153,19 +158,21 @@ type seenStay struct {
 
 func (c *claim) add(field string, line LineRequest, seen *seenUnits) (rows int, err error) {
 	named := 0
-	for _, set := range []bool{line.Seats != nil, line.Pool != nil, line.Stay != nil} {
+	for _, set := range []bool{line.Seats != nil, line.Pool != nil, line.Stay != nil, line.Best != nil} {
 		if set {
 			named++
 		}
 	}
 	if named != 1 {
-		return 0, fault.Invalid(field, "expected exactly one of seats, pool, stay")
+		return 0, fault.Invalid(field, "expected exactly one of seats, pool, stay, bestAvailable")
 	}
 	switch {
 	case line.Seats != nil:
 		return len(line.Seats.Seats), c.addSeats(field+".seats", *line.Seats, seen)
 	case line.Pool != nil:
 		return 1, c.addPool(field+".pool", *line.Pool, seen)
+	case line.Best != nil:
+		return int(line.Best.Quantity), c.addBest(field+".bestAvailable", *line.Best)
 	default:
 		return line.Stay.nights(), c.addStay(field+".stay", *line.Stay, seen)
 	}

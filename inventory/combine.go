@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 	lru "github.com/hashicorp/golang-lru/v2"
@@ -28,6 +29,7 @@ type combiner struct {
 	owners *lru.Cache[uuid.UUID, uuid.UUID]
 	// longest bounds a queue, largest a batch.
 	longest, largest int
+	metrics          *claimMetrics
 }
 
 // owner is what a queue is for: a show or property of a tenant. A pool or room type that was not met
@@ -46,6 +48,8 @@ type waiter struct {
 	ctx    context.Context //nolint:containedctx // a caller that has gone is left out of the batch
 	wish   wish
 	answer chan answer
+	// arrived is for the metrics alone.
+	arrived time.Time
 }
 
 func newCombiner(longest, largest int) *combiner {
@@ -53,7 +57,7 @@ func newCombiner(longest, largest int) *combiner {
 	if err != nil {
 		panic(err) // only a size below one is refused
 	}
-	return &combiner{queues: map[owner]*queue{}, owners: owners, longest: longest, largest: largest}
+	return &combiner{queues: map[owner]*queue{}, owners: owners, longest: longest, largest: largest, metrics: newClaimMetrics()}
 }
 
 // learn remembers where stock belongs, for the claims to come.
@@ -96,7 +100,7 @@ func (c *combiner) place(ctx context.Context, w wish) (Hold, error) {
 	if !ok {
 		return c.alone(ctx, w)
 	}
-	waiting := &waiter{ctx: ctx, wish: w, answer: make(chan answer, 1)}
+	waiting := &waiter{ctx: ctx, wish: w, answer: make(chan answer, 1), arrived: time.Now()}
 	c.mu.Lock()
 	line, busy := c.queues[of]
 	if !busy {
@@ -105,9 +109,11 @@ func (c *combiner) place(ctx context.Context, w wish) (Hold, error) {
 	}
 	if len(line.waiting) >= c.longest {
 		c.mu.Unlock()
+		c.metrics.busy.WithLabelValues(busyQueue).Inc()
 		return Hold{}, Busy()
 	}
 	line.waiting = append(line.waiting, waiting)
+	c.metrics.waiting.Inc()
 	c.mu.Unlock()
 	if !busy {
 		go c.drain(of, line) //nolint:contextcheck // a batch is of many callers; each waiter has its own context
@@ -141,6 +147,7 @@ func (c *combiner) next(of owner, line *queue) []*waiter {
 	rows := 0
 	for i, w := range line.waiting {
 		if w.ctx.Err() != nil {
+			c.metrics.waiting.Dec()
 			continue
 		}
 		key := [2]string{w.wish.scope, w.wish.requestKey}
@@ -155,6 +162,8 @@ func (c *combiner) next(of owner, line *queue) []*waiter {
 		keys[key] = true
 		rows += w.wish.claim.unitRows
 		batch = append(batch, w)
+		c.metrics.waiting.Dec()
+		c.metrics.wait.Observe(time.Since(w.arrived).Seconds())
 	}
 	line.waiting = later
 	if len(batch) == 0 {
@@ -166,6 +175,7 @@ func (c *combiner) next(of owner, line *queue) []*waiter {
 // answer decides a batch. When it fails as a whole, its wishes are decided one by one, so that none
 // is harmed by another; only a database that is away answers them all alike.
 func (c *combiner) answer(batch []*waiter) {
+	c.metrics.size.Observe(float64(len(batch)))
 	if len(batch) == 1 {
 		hold, err := c.alone(batch[0].ctx, batch[0].wish)
 		batch[0].answer <- answer{hold: hold, err: err}
@@ -195,6 +205,7 @@ func (c *combiner) alone(ctx context.Context, w wish) (Hold, error) {
 	answers, err := c.guarded(ctx, []wish{w})
 	switch {
 	case errors.Is(err, db.ErrContention):
+		c.metrics.busy.WithLabelValues(busyContention).Inc()
 		return Hold{}, Busy()
 	case err != nil:
 		return Hold{}, err

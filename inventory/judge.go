@@ -37,7 +37,7 @@ func (c claim) judgeRules(actor tenants.Actor, f facts) ([]RefusedLine, error) {
 	for i, line := range c.lines {
 		switch {
 		case line.Seats != nil:
-			seats += int64(len(line.Seats.Seats))
+			seats += line.seatCount()
 			if code := f.shows[line.Seats.Show.UUID].judgeSale(f.now, presale); code != "" {
 				refused = append(refused, RefusedLine{Line: i, Code: code})
 			}

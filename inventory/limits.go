@@ -40,12 +40,31 @@ const (
 	maxBatchUnits = 1000
 	// maxKnownOwners bounds the pools and room types whose show or property is remembered.
 	maxKnownOwners = 10_000
+	// maxBestQuantity bounds the seats that one line has chosen for it, maxSections the sections it names.
+	maxBestQuantity = 100
+	maxSections     = 100
+	// maxChoices is how often seats are chosen anew for a request that others were quicker than.
+	maxChoices = 8
+	// topCandidates is among how many of the best sets of seats a choice is made at random, and
+	// maxAlternatives how many sets one claim locks at most to take one of them.
+	topCandidates   = 8
+	maxAlternatives = 8
+	// choiceRefreshAge and choiceMaxAge are how old a map may be that seats are chosen from: past the first
+	// it is read again in the background, past the second before anybody chooses.
+	choiceRefreshAge = 500 * time.Millisecond
+	choiceMaxAge     = 2 * time.Second
+	// maxChoiceMaps bounds the shows whose seats are kept to choose from, about 16 bytes a seat, and
+	// maxKnownHalls the halls, about 150.
+	maxChoiceMaps = 64
+	maxKnownHalls = 32
 	// minCodeLength and maxCodeLength bound a presale code; shorter ones could be guessed.
 	minCodeLength = 4
 	maxCodeLength = 64
 	// maxCodesPerCall bounds the presale codes of one command, maxCodeUses the uses of each.
 	maxCodesPerCall = 1000
 	maxCodeUses     = 1_000_000
+	// shardsKnownFor is how long it is believed what was left of the rows of a pool's counter.
+	shardsKnownFor = time.Second
 	// maxShards bounds how finely a pool's counter is split.
 	maxShards = 256
 	// listStaleness is how old lists and calendars may be: enough that the nearest replica answers.

@@ -65,7 +65,20 @@ type answer struct {
 // holds that are due, a second attempt locks all rows in order, reaps the due holds, judges in
 // memory, and claims or refuses exactly. An error is the whole batch's, and nothing was changed.
 func (s *Service) decide(ctx context.Context, wishes []wish) ([]answer, error) {
+	seating, err := s.halls.of(ctx, wishes)
+	if err != nil {
+		return nil, err
+	}
+	if !anyBest(wishes) {
+		return s.decideOn(ctx, wishes, seating)
+	}
+	return s.decideChosen(ctx, wishes, seating)
+}
+
+// decideOn decides wishes whose seats are named or were chosen.
+func (s *Service) decideOn(ctx context.Context, wishes []wish, seating map[uuid.UUID]*seating) ([]answer, error) {
 	b := newBatch(wishes, s.claims.learn)
+	b.halls, b.noteSeats, b.spread = seating, s.choices.noteLocked, s.spread
 	for range maxRounds {
 		answers, err := db.Replayable(ctx, s.db, "inventory.PlaceHold", b.run)
 		var none *nothingWon
@@ -85,9 +98,11 @@ func (s *Service) decide(ctx context.Context, wishes []wish) ([]answer, error) {
 				return nil, err
 			}
 		default:
+			s.choices.noteHolds(b.at, answers)
 			return answers, err
 		}
 	}
+	s.claims.metrics.busy.WithLabelValues(busyContention).Add(float64(len(wishes)))
 	return nil, Busy()
 }
 

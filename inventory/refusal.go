@@ -22,6 +22,12 @@ const (
 	RefusalInOtherBlock RefusalCode = "IN_OTHER_BLOCK"
 	// RefusalNoSuchSeat: the show has no such seat.
 	RefusalNoSuchSeat RefusalCode = "NO_SUCH_SEAT"
+	// RefusalOrphanSeat: the selection would leave this one seat alone between others that are taken.
+	RefusalOrphanSeat RefusalCode = "ORPHAN_SEAT"
+	// RefusalCompanionSeat: the companion's seat is only sold together with its wheelchair place.
+	RefusalCompanionSeat RefusalCode = "COMPANION_SEAT"
+	// RefusalNotTogether: enough seats are left, but not so many beside each other.
+	RefusalNotTogether RefusalCode = "NOT_TOGETHER"
 	// RefusalNoSuchNight: the night has no plan or no rate, so it is not sellable.
 	RefusalNoSuchNight RefusalCode = "NO_SUCH_NIGHT"
 	// RefusalStopSell: the night is closed for sale.
@@ -148,6 +154,12 @@ func messageOf(code RefusalCode) string {
 		return "this seat is not sold through this channel"
 	case RefusalNoSuchSeat:
 		return "the show has no such seat"
+	case RefusalOrphanSeat:
+		return "this selection would leave a single seat alone"
+	case RefusalCompanionSeat:
+		return "this seat is only sold together with the wheelchair place beside it"
+	case RefusalNotTogether:
+		return "so many seats beside each other are not left"
 	case RefusalNoSuchNight:
 		return "this night is not on sale"
 	case RefusalStopSell:

@@ -21,6 +21,9 @@ type Service struct {
 	authorizer Authorizer
 	claims     *combiner
 	announcer  Announcer
+	halls      *halls
+	choices    *choiceMaps
+	spread     *spread
 }
 
 // Option changes a Service that is being made.
@@ -31,7 +34,10 @@ func Announcing(to Announcer) Option { return func(s *Service) { s.announcer = t
 
 // NewService needs a migrated database.
 func NewService(d *db.DB, authorizer Authorizer, options ...Option) *Service {
-	s := &Service{db: d, authorizer: authorizer, claims: newCombiner(longestQueue, maxBatch), announcer: nobody{}}
+	s := &Service{
+		db: d, authorizer: authorizer, claims: newCombiner(longestQueue, maxBatch), announcer: nobody{},
+		halls: newHalls(d), choices: newChoiceMaps(d), spread: newSpread(),
+	}
 	s.claims.decide = s.decide
 	for _, option := range options {
 		option(s)

@@ -425,14 +425,18 @@ func (s *Service) SetPoolCapacity(ctx context.Context, actor tenants.Actor, id P
 		if err != nil {
 			return 0, fmt.Errorf("lock pool counters: %w", err)
 		}
+		pool, err := queries.PoolGet(ctx, dbsqlc.PoolGetParams{TenantID: at.tenant, Region: string(at.region), ID: id.UUID})
+		if err != nil {
+			return 0, fmt.Errorf("read a pool: %w", err)
+		}
 		parts, err := partsOn(ctx, tx, at, []uuid.UUID{id.UUID}, poolNight, poolNight)
 		if err != nil {
 			return 0, err
 		}
 		if len(parts) == 0 {
-			return spreadCapacity(ctx, tx, at, id.UUID, rows, capacity)
+			return spreadCapacity(ctx, tx, at, id.UUID, rows, capacity, pool.Shards)
 		}
-		stock := poolStock(id.UUID, capacity, rows, parts)
+		stock := poolStock(id.UUID, capacity, pool.Shards, rows, parts)
 		_, err = fitPoolTx(ctx, tx, at, stock, rows)
 		return max(0, stock.taken()-capacity), err
 	})
@@ -453,30 +457,6 @@ func sharedStock(rows []dbsqlc.PoolCountersLockRow, pool uuid.UUID, capacity int
 		}
 	}
 	return shared, max(0, capacity), limits, taken
-}
-
-// spreadCapacity shares a capacity over the shards of a pool: each keeps what it has sold, and the
-// rest is spread evenly. While more is sold than there is, no single shard can know when the pool
-// is below its capacity again: then all limits are 0, and a claim that looks closer spreads the
-// capacity anew, see reopenPools.
-func spreadCapacity(ctx context.Context, tx pgx.Tx, at place, pool uuid.UUID, rows []dbsqlc.PoolCountersLockRow, capacity int64) (over int64, err error) {
-	shared, capacity, _, taken := sharedStock(rows, pool, capacity)
-	over = max(0, taken-capacity)
-	for i, row := range shared {
-		limit := row.Held + row.Booked + shareOf(capacity-taken, int64(len(shared)), int64(i))
-		switch {
-		case over > 0 && len(shared) == 1:
-			limit = capacity
-		case over > 0:
-			limit = 0
-		}
-		if _, err := dbsqlc.New(tx).PoolCounterLimitSet(ctx, dbsqlc.PoolCounterLimitSetParams{
-			TenantID: at.tenant, Region: string(at.region), PoolID: pool, Bucket: row.Bucket, Shard: row.Shard, SellLimit: limit,
-		}); err != nil {
-			return 0, fmt.Errorf("set a pool counter's limit: %w", err)
-		}
-	}
-	return over, nil
 }
 
 // create runs a command that makes one entity: claim the key for a fresh id, make it, and answer a

@@ -121,6 +121,7 @@ type TermsChange struct {
 	MaxActiveHoldsPerBuyer      *int64
 	MaxActiveHoldsPerInstrument *int64
 	MaxUnitsPerBuyer            *int64
+	OrphanSeats                 *OrphanSeats
 	Capture                     *Capture
 }
 
@@ -152,6 +153,9 @@ func (c TermsChange) Validate() error {
 	}
 	if c.OnDecline != nil && *c.OnDecline != OnDeclineRelease && *c.OnDecline != OnDeclineKeep {
 		return fault.Invalid("onDecline", "expected RELEASE or KEEP")
+	}
+	if c.OrphanSeats != nil && *c.OrphanSeats != OrphanSeatsAllow && *c.OrphanSeats != OrphanSeatsRefuse {
+		return fault.Invalid("orphanSeats", "expected ALLOW or REFUSE")
 	}
 	if c.Capture != nil && *c.Capture != CaptureAutomatic && *c.Capture != CaptureManual {
 		return fault.Invalid("capture", "expected AUTOMATIC or MANUAL")
@@ -290,7 +294,8 @@ func (s *Service) SetTerms(ctx context.Context, actor tenants.Actor, scope Terms
 			LatePayment: (*string)(change.LatePayment), OnDecline: (*string)(change.OnDecline),
 			MaxSeatsPerHold: change.MaxSeatsPerHold, MaxQuantityPerHold: change.MaxQuantityPerHold,
 			MaxNightsPerStay: change.MaxNightsPerStay, MaxActiveHoldsPerBuyer: change.MaxActiveHoldsPerBuyer,
-			MaxActiveHoldsPerInstrument: change.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: change.MaxUnitsPerBuyer, Capture: (*string)(change.Capture),
+			MaxActiveHoldsPerInstrument: change.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: change.MaxUnitsPerBuyer,
+			OrphanSeats: (*string)(change.OrphanSeats), Capture: (*string)(change.Capture),
 		}); err != nil {
 			return Terms{}, fmt.Errorf("store the sales terms: %w", err)
 		}

@@ -207,6 +207,13 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 		return nil, err
 	}
 	stock := inventory.NewService(s.db, enforcer, inventory.Announcing(bookings.NewAnnouncer(enqueuer)))
+	if s.registry != nil {
+		for _, figures := range stock.Metrics() {
+			if err := s.registry.Register(figures); err != nil {
+				return nil, fmt.Errorf("register the metrics of claims: %w", err)
+			}
+		}
+	}
 	return &app{
 		store: s, logger: logger, policy: enforcer, events: outbox, webhooks: sender,
 		tenants:   tenants.NewService(s.db, enforcer, tenantsConfig),

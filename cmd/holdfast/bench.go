@@ -21,7 +21,7 @@ type benchCommand struct {
 	Seconds   float64  `default:"5" help:"How long each cell is measured, after a warm-up of a fifth of it."`
 	Sections  []string `default:"holds,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong)."`
 	Clients   []int    `default:"1,16,64" help:"How many clients hold at once, each its next hold when the last is answered."`
-	Scenarios []string `default:"seats,pool,nights" help:"What is held: seats (one seat), pool (one unit of one hot pool), nights (a room for three nights)."`
+	Scenarios []string `default:"seats,pool,nights" help:"What is held: seats (one seat), pool (one unit of one hot pool), nights (a room for three nights), and best-available (three of the best seats)."`
 	Baseline  bool     `default:"true" negatable:"" help:"Measure the same holds as plain SQL without a server, too."`
 	Durable   bool     `help:"Run the engine with the durability of a real one. Without it a throw-away engine does not wait for the disk."`
 	Seats     int      `default:"50000" help:"How many seats the generated hall has."`
@@ -165,8 +165,8 @@ func (c benchConfig) Validate() error {
 		}
 	}
 	for _, scenario := range c.Scenarios {
-		if !slices.Contains([]string{benchSeats, benchPool, benchNights}, scenario) {
-			return fmt.Errorf("--scenarios: expected %s, %s or %s, got %q", benchSeats, benchPool, benchNights, scenario)
+		if !slices.Contains([]string{benchSeats, benchPool, benchNights, benchBest}, scenario) {
+			return fmt.Errorf("--scenarios: expected %s, %s, %s or %s, got %q", benchSeats, benchPool, benchNights, benchBest, scenario)
 		}
 	}
 	for _, bound := range []struct {
@@ -246,8 +246,12 @@ type benchCell struct {
 	// when it was not measured.
 	Baseline *benchBaseline `json:"baseline"`
 	// Ratio is HoldsPerSecond over the baseline's.
-	Ratio float64    `json:"ratio,omitempty"`
-	Audit benchAudit `json:"audit"`
+	Ratio float64 `json:"ratio,omitempty"`
+	// Together is the share of groups whose seats are beside each other, Tries how many choices of seats a
+	// hold took; 0 where no seats were chosen.
+	Together float64    `json:"together,omitempty"`
+	Tries    float64    `json:"tries,omitempty"`
+	Audit    benchAudit `json:"audit"`
 }
 
 type benchBaseline struct {
@@ -401,6 +405,9 @@ func measureHolds(ctx context.Context, stock *benchStock, config benchConfig, re
 
 // measureScenario measures one scenario with each number of clients, and what it is compared with.
 func measureScenario(ctx context.Context, config benchConfig, stock *benchStock, scenario string, say func(string, ...any)) ([]benchCell, error) {
+	if scenario == benchBest {
+		return stock.measureBest(ctx, config, say)
+	}
 	var cells []benchCell
 	var best *benchBaseline
 	for _, clients := range config.Clients {
@@ -439,6 +446,8 @@ func benchHeadline(scenario string, config benchConfig) string {
 	switch scenario {
 	case benchSeats:
 		return fmt.Sprintf("seats: one seat a hold, at random out of halls of %d", config.Seats)
+	case benchBest:
+		return fmt.Sprintf("best-available: %d of the best seats a hold, of shows of %d", benchBestSeats, config.Seats)
 	case benchPool:
 		return fmt.Sprintf("pool: one unit a hold of one hot pool, its counter in %d rows", config.Shards)
 	default:

@@ -38,7 +38,7 @@ func smallBench(t *testing.T) benchConfig {
 	t.Helper()
 	return benchConfig{
 		DatabaseURL: dbtest.URL(t), Server: []string{os.Args[0], "-test.run=^TestServerProcess$", serveArgument}, Progress: io.Discard,
-		Seconds: 1, Clients: []int{2}, Scenarios: []string{benchSeats, benchPool, benchNights}, Baseline: true,
+		Seconds: 1, Clients: []int{2}, Scenarios: []string{benchSeats, benchPool, benchNights, benchBest}, Baseline: true,
 		Seats: 500, Shards: 2, Guests: 10,
 		Sections: []string{benchHolds, benchRiver, benchMigrating, benchSweeping}, Jobs: 50, Nights: 2500, Due: 300,
 		Buyers: []int{1, 40}, Events: 60, Attempts: 70, Soak: 4 * time.Second,
@@ -62,11 +62,17 @@ func TestTheBenchmarkProducesFigures(t *testing.T) {
 			cell.Clients != 2 || cell.Engine != report.Engine || !cell.Audit.OK {
 			t.Errorf("a cell is %+v", cell)
 		}
+		if cell.Scenario == benchBest {
+			if cell.Together <= 0 || cell.Together > 1 || cell.Tries < 1 {
+				t.Errorf("%g of the groups are together, after %g tries", cell.Together, cell.Tries)
+			}
+			continue
+		}
 		if cell.Baseline == nil || cell.Baseline.PerSecond <= 0 || cell.Ratio <= 0 {
 			t.Errorf("%s: the baseline is %+v, the ratio %g", cell.Scenario, cell.Baseline, cell.Ratio)
 		}
 	}
-	if want := []string{"seats", "pool", "nights"}; !slices.Equal(scenarios, want) {
+	if want := []string{"seats", "pool", "nights", "best-available"}; !slices.Equal(scenarios, want) {
 		t.Errorf("the cells are %v", scenarios)
 	}
 	if memory := report.Memory; runtime.GOOS == "linux" && (memory.StartBytes <= 0 || memory.PeakBytes < memory.StartBytes || memory.EndBytes <= 0) {

@@ -78,6 +78,7 @@ type MutationResolver interface {
 	UpdateAllotment(ctx context.Context, input UpdateAllotmentInput) (AllotmentResult, error)
 	ReleaseAllotment(ctx context.Context, input ReleaseAllotmentInput) (AllotmentResult, error)
 	CancelAllotment(ctx context.Context, input AllotmentInput) (AllotmentResult, error)
+	SetPoolShards(ctx context.Context, input SetPoolShardsInput) (*PoolShardsSet, error)
 	Checkout(ctx context.Context, input CheckoutInput) (CheckoutResult, error)
 	MarkNoShow(ctx context.Context, input BookingLinesInput) (MarkNoShowResult, error)
 	SetCancellationPolicy(ctx context.Context, input SetCancellationPolicyInput) (*CancellationPolicy, error)
@@ -221,6 +222,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("AllotmentInput", ec.unmarshalInputAllotmentInput),
 			graphql.NewInputUnmarshaler("AllotmentNightsInput", ec.unmarshalInputAllotmentNightsInput),
 			graphql.NewInputUnmarshaler("AllotmentReleaseInput", ec.unmarshalInputAllotmentReleaseInput),
+			graphql.NewInputUnmarshaler("BestAvailableInput", ec.unmarshalInputBestAvailableInput),
 			graphql.NewInputUnmarshaler("BookingLinesInput", ec.unmarshalInputBookingLinesInput),
 			graphql.NewInputUnmarshaler("CancelBookingInput", ec.unmarshalInputCancelBookingInput),
 			graphql.NewInputUnmarshaler("CancellationFeeInput", ec.unmarshalInputCancellationFeeInput),
@@ -267,6 +269,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("SetHouseLimitInput", ec.unmarshalInputSetHouseLimitInput),
 			graphql.NewInputUnmarshaler("SetNightsInput", ec.unmarshalInputSetNightsInput),
 			graphql.NewInputUnmarshaler("SetPoolCapacityInput", ec.unmarshalInputSetPoolCapacityInput),
+			graphql.NewInputUnmarshaler("SetPoolShardsInput", ec.unmarshalInputSetPoolShardsInput),
 			graphql.NewInputUnmarshaler("SetPriceInput", ec.unmarshalInputSetPriceInput),
 			graphql.NewInputUnmarshaler("SetShowStateInput", ec.unmarshalInputSetShowStateInput),
 			graphql.NewInputUnmarshaler("SetTaxRateInput", ec.unmarshalInputSetTaxRateInput),
@@ -880,6 +883,104 @@ input AllotmentInput {
   The allotment.
   """
   allotment: ID!
+}
+`, BuiltIn: false},
+	{Name: "../schema/best.graphqls", Input: `extend type Mutation {
+  """
+  Changes over how many rows the counter of a pool is split, while it is sold. What the pool sells in
+  all, and what is held and sold of it, stays as it is.
+  """
+  setPoolShards(
+    "The pool and its shards."
+    input: SetPoolShardsInput!
+  ): PoolShardsSet!
+}
+
+extend input HoldLineInput {
+  """
+  Seats that are chosen for the buyer.
+  """
+  bestAvailable: BestAvailableInput
+}
+
+"""
+Has the best seats chosen that are left: beside each other in one row where there are such, near what the
+hall looks at, and so that no single seat is left. The same request key is answered with the same seats.
+"""
+input BestAvailableInput {
+  """
+  The show.
+  """
+  show: ID!
+  """
+  How many seats, 1 to 100.
+  """
+  quantity: Int!
+  """
+  Only seats of these price levels; empty is any.
+  """
+  priceLevels: [ID!]! = []
+  """
+  Only seats of these zones of the chart, by their names or short names; empty is any.
+  """
+  sections: [String!]! = []
+  """
+  How many of the seats are places for wheelchairs. The others are companions' seats beside them, or
+  ordinary ones. With 0 only ordinary seats are chosen.
+  """
+  accessible: Int! = 0
+  """
+  Whether seats in several rows will do when so many are not left beside each other.
+  """
+  allowSplit: Boolean! = false
+}
+
+extend input SetTermsInput {
+  """
+  Whether a selection may leave a single free seat.
+  """
+  orphanSeats: OrphanSeats
+}
+
+extend enum RefusalCode {
+  "The selection would leave this one seat alone between others that are taken."
+  ORPHAN_SEAT
+  "The companion's seat is only sold together with its wheelchair place."
+  COMPANION_SEAT
+  "Enough seats are left, but not so many beside each other."
+  NOT_TOGETHER
+}
+
+"""
+Over how many rows the counter of a pool shall be split.
+"""
+input SetPoolShardsInput {
+  """
+  The pool.
+  """
+  pool: ID!
+  """
+  How many rows, 1 to 256. More rows let more servers sell at once.
+  """
+  shards: Int!
+}
+
+"""
+The counter of a pool after a change.
+"""
+type PoolShardsSet {
+  """
+  The pool.
+  """
+  poolId: ID!
+  """
+  Over how many rows its counter is split.
+  """
+  shards: Int!
+  """
+  How many more are held or sold than the pool has. Nothing is sold until they are fewer.
+  """
+  oversoldBy: Int!
 }
 `, BuiltIn: false},
 	{Name: "../schema/bookings.graphqls", Input: `extend type Query {
@@ -7199,6 +7300,18 @@ func (ec *executionContext) childFields_PoolCapacitySet(ctx context.Context, fie
 	return nil, fmt.Errorf("no field named %q was found under type PoolCapacitySet", field.Name)
 }
 
+func (ec *executionContext) childFields_PoolShardsSet(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "poolId":
+		return ec.fieldContext_PoolShardsSet_poolId(ctx, field)
+	case "shards":
+		return ec.fieldContext_PoolShardsSet_shards(ctx, field)
+	case "oversoldBy":
+		return ec.fieldContext_PoolShardsSet_oversoldBy(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PoolShardsSet", field.Name)
+}
+
 func (ec *executionContext) childFields_PresaleCode(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -8615,6 +8728,20 @@ func (ec *executionContext) field_Mutation_setPoolCapacity_args(ctx context.Cont
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (SetPoolCapacityInput, error) {
 			return ec.unmarshalNSetPoolCapacityInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetPoolCapacityInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setPoolShards_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetPoolShardsInput, error) {
+			return ec.unmarshalNSetPoolShardsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetPoolShardsInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -17246,6 +17373,50 @@ func (ec *executionContext) fieldContext_Mutation_cancelAllotment(ctx context.Co
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_setPoolShards(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setPoolShards(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetPoolShards(ctx, fc.Args["input"].(SetPoolShardsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *PoolShardsSet) graphql.Marshaler {
+			return ec.marshalNPoolShardsSet2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPoolShardsSet(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setPoolShards(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PoolShardsSet(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setPoolShards_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_checkout(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20698,6 +20869,75 @@ func (ec *executionContext) _PoolCapacitySet_oversoldBy(ctx context.Context, fie
 }
 func (ec *executionContext) fieldContext_PoolCapacitySet_oversoldBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("PoolCapacitySet", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PoolShardsSet_poolId(ctx context.Context, field graphql.CollectedField, obj *PoolShardsSet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PoolShardsSet_poolId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PoolID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PoolShardsSet_poolId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PoolShardsSet", field, false, false, "ID")
+}
+
+func (ec *executionContext) _PoolShardsSet_shards(ctx context.Context, field graphql.CollectedField, obj *PoolShardsSet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PoolShardsSet_shards(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Shards, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PoolShardsSet_shards(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PoolShardsSet", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PoolShardsSet_oversoldBy(ctx context.Context, field graphql.CollectedField, obj *PoolShardsSet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PoolShardsSet_oversoldBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OversoldBy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PoolShardsSet_oversoldBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PoolShardsSet", field, false, false, "Int")
 }
 
 func (ec *executionContext) _PresaleCode_id(ctx context.Context, field graphql.CollectedField, obj *PresaleCode) (ret graphql.Marshaler) {
@@ -29637,6 +29877,96 @@ func UnmarshalAllotmentReleaseInput(ctx context.Context, raw any) (AllotmentRele
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputBestAvailableInput(ctx context.Context, obj any) (BestAvailableInput, error) {
+	var it BestAvailableInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["priceLevels"]; !present {
+		asMap["priceLevels"] = []any{}
+	}
+	if _, present := asMap["sections"]; !present {
+		asMap["sections"] = []any{}
+	}
+	if _, present := asMap["accessible"]; !present {
+		asMap["accessible"] = 0
+	}
+	if _, present := asMap["allowSplit"]; !present {
+		asMap["allowSplit"] = false
+	}
+
+	fieldsInOrder := [...]string{"show", "quantity", "priceLevels", "sections", "accessible", "allowSplit"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "show":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("show"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Show = data
+		case "quantity":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("quantity"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Quantity = data
+		case "priceLevels":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("priceLevels"))
+			data, err := ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PriceLevels = data
+		case "sections":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sections"))
+			data, err := ec.unmarshalNString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Sections = data
+		case "accessible":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("accessible"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Accessible = data
+		case "allowSplit":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allowSplit"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AllowSplit = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalBestAvailableInput unmarshals raw into the BestAvailableInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalBestAvailableInput(ctx context.Context, raw any) (BestAvailableInput, error) {
+	var out BestAvailableInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "BestAvailableInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputBookingLinesInput(ctx context.Context, obj any) (BookingLinesInput, error) {
 	var it BookingLinesInput
 	if obj == nil {
@@ -31010,7 +31340,7 @@ func (ec *executionContext) unmarshalInputHoldLineInput(ctx context.Context, obj
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"seats", "pool", "stay"}
+	fieldsInOrder := [...]string{"seats", "pool", "stay", "bestAvailable"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -31038,6 +31368,13 @@ func (ec *executionContext) unmarshalInputHoldLineInput(ctx context.Context, obj
 				return it, err
 			}
 			it.Stay = data
+		case "bestAvailable":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("bestAvailable"))
+			data, err := ec.unmarshalOBestAvailableInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBestAvailableInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BestAvailable = data
 		}
 	}
 	return it, nil
@@ -32589,6 +32926,55 @@ func UnmarshalSetPoolCapacityInput(ctx context.Context, raw any) (SetPoolCapacit
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputSetPoolShardsInput(ctx context.Context, obj any) (SetPoolShardsInput, error) {
+	var it SetPoolShardsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"pool", "shards"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "pool":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("pool"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Pool = data
+		case "shards":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("shards"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Shards = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetPoolShardsInput unmarshals raw into the SetPoolShardsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetPoolShardsInput(ctx context.Context, raw any) (SetPoolShardsInput, error) {
+	var out SetPoolShardsInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetPoolShardsInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputSetPriceInput(ctx context.Context, obj any) (SetPriceInput, error) {
 	var it SetPriceInput
 	if obj == nil {
@@ -32761,7 +33147,7 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"show", "property", "holdSeconds", "maxExtensions", "maxHoldSeconds", "processingSeconds", "graceSeconds", "latePayment", "onDecline", "maxSeatsPerHold", "maxQuantityPerHold", "maxNightsPerStay", "maxActiveHoldsPerBuyer", "maxActiveHoldsPerInstrument", "maxUnitsPerBuyer", "capture"}
+	fieldsInOrder := [...]string{"show", "property", "holdSeconds", "maxExtensions", "maxHoldSeconds", "processingSeconds", "graceSeconds", "latePayment", "onDecline", "maxSeatsPerHold", "maxQuantityPerHold", "maxNightsPerStay", "maxActiveHoldsPerBuyer", "maxActiveHoldsPerInstrument", "maxUnitsPerBuyer", "capture", "orphanSeats"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -32880,6 +33266,13 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 				return it, err
 			}
 			it.Capture = data
+		case "orphanSeats":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("orphanSeats"))
+			data, err := ec.unmarshalOOrphanSeats2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOrphanSeats(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OrphanSeats = data
 		}
 	}
 	return it, nil
@@ -36740,6 +37133,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "setPoolShards":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setPoolShards(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "checkout":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_checkout(ctx, field)
@@ -37718,6 +38118,49 @@ func (ec *executionContext) _PoolCapacitySet(ctx context.Context, sel ast.Select
 			}
 		case "oversoldBy":
 			out.Values[i] = ec._PoolCapacitySet_oversoldBy(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var poolShardsSetImplementors = []string{"PoolShardsSet"}
+
+func (ec *executionContext) _PoolShardsSet(ctx context.Context, sel ast.SelectionSet, obj *PoolShardsSet) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, poolShardsSetImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PoolShardsSet")
+		case "poolId":
+			out.Values[i] = ec._PoolShardsSet_poolId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "shards":
+			out.Values[i] = ec._PoolShardsSet_shards(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "oversoldBy":
+			out.Values[i] = ec._PoolShardsSet_oversoldBy(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -42475,6 +42918,14 @@ func (ec *executionContext) unmarshalNPoolInput2ᚕgithubᚗcomᚋholdfastᚋhol
 	return res, nil
 }
 
+func (ec *executionContext) marshalNPoolShardsSet2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPoolShardsSet(ctx context.Context, sel ast.SelectionSet, v *PoolShardsSet) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "PoolShardsSet!")
+		return graphql.Null
+	}
+	return ec._PoolShardsSet(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNPresaleCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPresaleCode(ctx context.Context, sel ast.SelectionSet, v PresaleCode) graphql.Marshaler {
 	return ec._PresaleCode(ctx, sel, &v)
 }
@@ -42975,6 +43426,11 @@ func (ec *executionContext) unmarshalNSetNightsInput2githubᚗcomᚋholdfastᚋh
 
 func (ec *executionContext) unmarshalNSetPoolCapacityInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetPoolCapacityInput(ctx context.Context, v any) (SetPoolCapacityInput, error) {
 	res, err := ec.unmarshalInputSetPoolCapacityInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSetPoolShardsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetPoolShardsInput(ctx context.Context, v any) (SetPoolShardsInput, error) {
+	res, err := ec.unmarshalInputSetPoolShardsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -43718,6 +44174,14 @@ func (ec *executionContext) marshalOAreaText2ᚖgithubᚗcomᚋholdfastᚋholdfa
 	return ec._AreaText(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOBestAvailableInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBestAvailableInput(ctx context.Context, v any) (*BestAvailableInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputBestAvailableInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalOBooking2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBooking(ctx context.Context, sel ast.SelectionSet, v *Booking) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -44017,6 +44481,22 @@ func (ec *executionContext) unmarshalOOnDecline2ᚖgithubᚗcomᚋholdfastᚋhol
 }
 
 func (ec *executionContext) marshalOOnDecline2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOnDecline(ctx context.Context, sel ast.SelectionSet, v *OnDecline) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalOOrphanSeats2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOrphanSeats(ctx context.Context, v any) (*OrphanSeats, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(OrphanSeats)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOOrphanSeats2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOrphanSeats(ctx context.Context, sel ast.SelectionSet, v *OrphanSeats) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}

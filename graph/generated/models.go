@@ -340,6 +340,24 @@ type AuditReport struct {
 	Checks []AuditCheck `json:"checks"`
 }
 
+// Has the best seats chosen that are left: beside each other in one row where there are such, near what the
+// hall looks at, and so that no single seat is left. The same request key is answered with the same seats.
+type BestAvailableInput struct {
+	// The show.
+	Show string `json:"show"`
+	// How many seats, 1 to 100.
+	Quantity int64 `json:"quantity"`
+	// Only seats of these price levels; empty is any.
+	PriceLevels []string `json:"priceLevels"`
+	// Only seats of these zones of the chart, by their names or short names; empty is any.
+	Sections []string `json:"sections"`
+	// How many of the seats are places for wheelchairs. The others are companions' seats beside them, or
+	// ordinary ones. With 0 only ordinary seats are chosen.
+	Accessible int64 `json:"accessible"`
+	// Whether seats in several rows will do when so many are not left beside each other.
+	AllowSplit bool `json:"allowSplit"`
+}
+
 // A confirmed sale.
 type Booking struct {
 	// The public id.
@@ -1162,6 +1180,8 @@ type HoldLineInput struct {
 	Pool *PoolQuantityInput `json:"pool"`
 	// Rooms on every night of a stay.
 	Stay *StayInput `json:"stay"`
+	// Seats that are chosen for the buyer.
+	BestAvailable *BestAvailableInput `json:"bestAvailable"`
 }
 
 // A hold that was not placed, extended or released. Nothing was changed.
@@ -1558,6 +1578,16 @@ type PoolQuantityInput struct {
 	Pool string `json:"pool"`
 	// How many units, 1 to 1000.
 	Quantity int64 `json:"quantity"`
+}
+
+// The counter of a pool after a change.
+type PoolShardsSet struct {
+	// The pool.
+	PoolID string `json:"poolId"`
+	// Over how many rows its counter is split.
+	Shards int64 `json:"shards"`
+	// How many more are held or sold than the pool has. Nothing is sold until they are fewer.
+	OversoldBy int64 `json:"oversoldBy"`
 }
 
 // A code that opens a show's sale early, for as many holds as it has uses.
@@ -2012,6 +2042,14 @@ type SetPoolCapacityInput struct {
 	Capacity int64 `json:"capacity"`
 }
 
+// Over how many rows the counter of a pool shall be split.
+type SetPoolShardsInput struct {
+	// The pool.
+	Pool string `json:"pool"`
+	// How many rows, 1 to 256. More rows let more servers sell at once.
+	Shards int64 `json:"shards"`
+}
+
 // What a price level shall cost.
 type SetPriceInput struct {
 	// The show.
@@ -2074,6 +2112,8 @@ type SetTermsInput struct {
 	MaxUnitsPerBuyer *int64 `json:"maxUnitsPerBuyer"`
 	// When a payment takes its money.
 	Capture *Capture `json:"capture"`
+	// Whether a selection may leave a single free seat.
+	OrphanSeats *OrphanSeats `json:"orphanSeats"`
 }
 
 // One performance of an event.
@@ -3889,6 +3929,12 @@ const (
 	RefusalCodeAllotmentTentative RefusalCode = "ALLOTMENT_TENTATIVE"
 	// Too many want the same units at this moment; try again after retryAfterMs.
 	RefusalCodeBusy RefusalCode = "BUSY"
+	// The selection would leave this one seat alone between others that are taken.
+	RefusalCodeOrphanSeat RefusalCode = "ORPHAN_SEAT"
+	// The companion's seat is only sold together with its wheelchair place.
+	RefusalCodeCompanionSeat RefusalCode = "COMPANION_SEAT"
+	// Enough seats are left, but not so many beside each other.
+	RefusalCodeNotTogether RefusalCode = "NOT_TOGETHER"
 )
 
 var AllRefusalCode = []RefusalCode{
@@ -3930,11 +3976,14 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeAllotmentEnded,
 	RefusalCodeAllotmentTentative,
 	RefusalCodeBusy,
+	RefusalCodeOrphanSeat,
+	RefusalCodeCompanionSeat,
+	RefusalCodeNotTogether,
 }
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeBusy:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether:
 		return true
 	}
 	return false

@@ -55,6 +55,12 @@ func (x *Tenant) Hall(seats int, pools ...inventory.NewPool) *Hall {
 // HallIn is Hall in another currency.
 func (x *Tenant) HallIn(currency money.Currency, seats int, pools ...inventory.NewPool) *Hall {
 	x.t.Helper()
+	return x.hallOf(currency, Chart(seats), pools...)
+}
+
+func (x *Tenant) hallOf(currency money.Currency, seating *charts.Chart, pools ...inventory.NewPool) *Hall {
+	x.t.Helper()
+	seats := seating.SeatCount()
 	ctx := x.t.Context()
 	venue, err := x.Tenants.CreateVenue(ctx, x.Owner, Key(), tenants.NewVenue{Region: Region, Site: site("Hall", "Europe/Vienna", currency)})
 	if err != nil {
@@ -66,7 +72,7 @@ func (x *Tenant) HallIn(currency money.Currency, seats int, pools ...inventory.N
 	}
 	hall := &Hall{Venue: venue.ID, Event: event, tenant: x}
 	if seats > 0 {
-		chart, err := x.Inventory.ImportChart(ctx, x.Owner, Key(), venue.ID, Chart(seats))
+		chart, err := x.Inventory.ImportChart(ctx, x.Owner, Key(), venue.ID, seating)
 		if err != nil {
 			x.t.Fatal(err)
 		}
@@ -215,6 +221,16 @@ func (h *Hall) SetState(state inventory.ShowState) {
 func (p Pool) SetCapacity(capacity int64) (over int64) {
 	p.tenant.t.Helper()
 	over, err := p.tenant.Inventory.SetPoolCapacity(p.tenant.t.Context(), p.tenant.Owner, p.ID, capacity)
+	if err != nil {
+		p.tenant.t.Fatal(err)
+	}
+	return over
+}
+
+// SetShards splits the pool's counter over so many rows.
+func (p Pool) SetShards(shards int64) (over int64) {
+	p.tenant.t.Helper()
+	over, err := p.tenant.Inventory.SetPoolShards(p.tenant.t.Context(), p.tenant.Owner, p.ID, shards)
 	if err != nil {
 		p.tenant.t.Fatal(err)
 	}

@@ -82,6 +82,11 @@ UPDATE pools
 SET capacity = @capacity
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
 
+-- name: PoolShardsSet :execrows
+UPDATE pools
+SET shards = @shards
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
+
 -- name: PoolCounterLimitSet :execrows
 UPDATE pool_counters
 SET sell_limit = @sell_limit, ceiling = GREATEST(sqlc.arg(sell_limit)::bigint, held + booked)

@@ -23,6 +23,13 @@ INSERT INTO pool_counters (tenant_id, region, pool_id, bucket, shard, sell_limit
 SELECT @tenant_id::uuid, @region::text, @pool_id::uuid, @bucket::uuid, c.shard, c.sell_limit, c.sell_limit
 FROM (SELECT unnest(@shards::bigint[]) AS shard, unnest(@sell_limits::bigint[]) AS sell_limit) AS c;
 
+-- name: PoolCountersRemoveEmpty :execrows
+-- Counters that nothing was counted in, or nothing any more: a released hold's lines are never counted
+-- again.
+DELETE FROM pool_counters
+WHERE tenant_id = @tenant_id AND region = @region AND pool_id = @pool_id AND bucket = @bucket AND shard >= @from_shard::bigint
+    AND held = 0 AND booked = 0 AND sell_limit = 0;
+
 -- name: NightCountersHold :batchmany
 UPDATE night_counters
 SET held = held + sqlc.arg(quantity)::bigint

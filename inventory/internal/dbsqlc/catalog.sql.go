@@ -820,6 +820,32 @@ func (q *Queries) PoolInsert(ctx context.Context, arg PoolInsertParams) error {
 	return err
 }
 
+const poolShardsSet = `-- name: PoolShardsSet :execrows
+UPDATE pools
+SET shards = $1
+WHERE tenant_id = $2 AND region = $3 AND id = $4
+`
+
+type PoolShardsSetParams struct {
+	Shards   int64
+	TenantID uuid.UUID
+	Region   string
+	ID       uuid.UUID
+}
+
+func (q *Queries) PoolShardsSet(ctx context.Context, arg PoolShardsSetParams) (int64, error) {
+	result, err := q.db.Exec(ctx, poolShardsSet,
+		arg.Shards,
+		arg.TenantID,
+		arg.Region,
+		arg.ID,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const poolsOfShows = `-- name: PoolsOfShows :many
 SELECT u.region, u.id, u.show_id, u.price_level_id, u.name, u.capacity, u.has_allotment,
     COALESCE(sum(CASE WHEN u.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN 0 ELSE u.sell_limit END), 0)::bigint AS allotted,

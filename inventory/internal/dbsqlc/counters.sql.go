@@ -327,3 +327,33 @@ func (q *Queries) PoolCountersLock(ctx context.Context, arg PoolCountersLockPara
 	}
 	return items, nil
 }
+
+const poolCountersRemoveEmpty = `-- name: PoolCountersRemoveEmpty :execrows
+DELETE FROM pool_counters
+WHERE tenant_id = $1 AND region = $2 AND pool_id = $3 AND bucket = $4 AND shard >= $5::bigint
+    AND held = 0 AND booked = 0 AND sell_limit = 0
+`
+
+type PoolCountersRemoveEmptyParams struct {
+	TenantID  uuid.UUID
+	Region    string
+	PoolID    uuid.UUID
+	Bucket    uuid.UUID
+	FromShard int64
+}
+
+// Counters that nothing was counted in, or nothing any more: a released hold's lines are never counted
+// again.
+func (q *Queries) PoolCountersRemoveEmpty(ctx context.Context, arg PoolCountersRemoveEmptyParams) (int64, error) {
+	result, err := q.db.Exec(ctx, poolCountersRemoveEmpty,
+		arg.TenantID,
+		arg.Region,
+		arg.PoolID,
+		arg.Bucket,
+		arg.FromShard,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
