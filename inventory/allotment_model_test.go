@@ -439,6 +439,11 @@ func (m *allotModel) capacityOf(t *rapid.T) {
 	m.room.Set(night, night, inventory.NightChange{Physical: inventorytest.Of(units - 1), Oversell: inventorytest.Of[int64](1)})
 }
 
+// shards splits the pool's counter anew, which nobody notices.
+func (m *allotModel) shards(t *rapid.T) {
+	m.hall.Pools[0].SetShards(rapid.Int64Range(1, 5).Draw(t, "shards"))
+}
+
 func (m *allotModel) tick(*rapid.T) {
 	m.tenant.Tick(modelTick * time.Second)
 	m.tenant.TickAllotments(modelTick * time.Second)
@@ -496,7 +501,7 @@ func TestEveryScheduleOfAllotmentsAgreesWithTheModel(t *testing.T) {
 		rt.Repeat(map[string]func(*rapid.T){
 			"place": m.place, "place more": m.place, "give back": m.give, "confirm": m.confirm, "allot": m.allot, "allot more": m.allot,
 			"make definite": m.makeDefinite, "resize": m.resize, "release": m.release, "cancel": m.cancel,
-			"capacity": m.capacityOf, "tick": m.tick, "sweep": m.sweep, "": m.check,
+			"capacity": m.capacityOf, "shards": m.shards, "tick": m.tick, "sweep": m.sweep, "": m.check,
 		})
 		var returned []inventory.HoldID
 		for _, h := range m.holds {
