@@ -233,7 +233,7 @@ func (b *batch) fitAllotments(ctx context.Context, tx pgx.Tx, f facts, s *stock)
 				s.fitNight(limits, stay.room, night, capacityOf(f.nights[stay.room][night]), here)
 			}
 		}
-		if err := limits.writeTx(ctx, tx); err != nil {
+		if err := limits.writeCountersTx(ctx, tx); err != nil {
 			return err
 		}
 	}
@@ -255,7 +255,6 @@ func (s *stock) fitNight(limits *nightLimits, room uuid.UUID, night civil.Date, 
 		here.buckets = append(here.buckets, bucketStock{part: part, taken: row.Held + row.Booked, limit: row.SellLimit, counted: counted})
 	}
 	to := here.fit(isOpen)
-	here.allotted = to.kept // only what claims see is worth a write
 	limits.add(here, to)
 	set := func(key nightKey, limit int64) {
 		row := s.nights[key]

@@ -2,6 +2,7 @@ package inventory_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -404,4 +405,36 @@ func TestReleaseIsIdempotent(t *testing.T) {
 	expectText(t, "history", fmt.Sprint(x.History(a)), "[RELEASED MADE_DEFINITE CREATED]")
 	expectText(t, "what guest and partner see", seen(x), "[10 10 10 10 10] [10 10 10 10 10]")
 	x.Audit()
+}
+
+const allotmentsDocument = "../docs/allotments.md"
+
+// TestDiagramOfAllotmentsIsMadeFromTheTable keeps docs/allotments.md equal to the code's own transitions.
+func TestDiagramOfAllotmentsIsMadeFromTheTable(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	fmt.Fprintf(&b, "```mermaid\nstateDiagram-v2\n    [*] --> %s: create\n", inventory.AllotmentStateTentative)
+	for _, transition := range inventory.AllotmentTransitions() {
+		fmt.Fprintf(&b, "    %s --> %s: %s\n", transition.From, transition.To, transition.Name)
+	}
+	fmt.Fprintf(&b, "    %s --> [*]\n    %s --> [*]\n```\n", inventory.AllotmentStateReleased, inventory.AllotmentStateCancelled)
+	written, err := os.ReadFile(allotmentsDocument)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, begun := strings.Cut(string(written), "```mermaid\n")
+	_, tail, ended := strings.Cut(rest, "\n```\n")
+	if !begun || !ended {
+		t.Fatalf("%s has no diagram", allotmentsDocument)
+	}
+	want := head + b.String() + tail
+	if *update {
+		if err := os.WriteFile(allotmentsDocument, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if string(written) != want {
+		t.Errorf("%s differs from the code's transitions; run this test with -update", allotmentsDocument)
+	}
 }
