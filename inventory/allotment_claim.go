@@ -39,8 +39,14 @@ func (f *facts) readAllotments(ctx context.Context, tx pgx.Tx, at place, c claim
 	}
 	slices.SortFunc(units, compareUUID)
 	var err error
-	f.parts, err = partsOn(ctx, tx, at, slices.Compact(units), first, last)
-	return err
+	if f.parts, err = partsOn(ctx, tx, at, slices.Compact(units), first, last); err != nil {
+		return err
+	}
+	f.partsOf = map[nightKey][]allotmentPart{}
+	for _, part := range f.parts {
+		f.partsOf[part.key()] = append(f.partsOf[part.key()], part)
+	}
+	return nil
 }
 
 func earlier(a, b civil.Date) civil.Date {
@@ -60,17 +66,18 @@ func later(a, b civil.Date) civil.Date {
 // bucketsOf are the buckets that a channel may sell a night or pool from, in their order. There are none
 // when its allotments are not to be sold from any more and forbid it to sell what everybody may.
 func (f facts) bucketsOf(channel, unit uuid.UUID, night civil.Date) []uuid.UUID {
-	return bucketsOf(f.parts, channel, nightKey{owner: unit, night: night}, f.now)
+	return bucketsOf(f.partsOf[nightKey{owner: unit, night: night}], channel, f.now)
 }
 
-func bucketsOf(parts []allotmentPart, channel uuid.UUID, of nightKey, now time.Time) []uuid.UUID {
+// bucketsOf chooses among all parts of one night or pool.
+func bucketsOf(parts []allotmentPart, channel uuid.UUID, now time.Time) []uuid.UUID {
 	if len(parts) == 0 {
 		return []uuid.UUID{sharedBucket}
 	}
 	var own []allotmentPart
 	shared := true
 	for _, part := range parts {
-		if part.channel != channel || part.key() != of || part.state == partCancelled {
+		if part.channel != channel || part.state == partCancelled {
 			continue
 		}
 		shared = shared && part.sellsShared
@@ -206,12 +213,8 @@ func (b *batch) fitAllotments(ctx context.Context, tx pgx.Tx, f facts, s *stock)
 	if len(f.parts) == 0 {
 		return nil
 	}
-	parts := map[nightKey][]allotmentPart{}
-	for _, part := range f.parts {
-		parts[part.key()] = append(parts[part.key()], part)
-	}
 	for _, pool := range b.all.pools {
-		here := parts[nightKey{owner: pool, night: poolNight}]
+		here := f.partsOf[nightKey{owner: pool, night: poolNight}]
 		if len(here) == 0 {
 			continue
 		}
@@ -229,11 +232,11 @@ func (b *batch) fitAllotments(ctx context.Context, tx pgx.Tx, f facts, s *stock)
 	for _, stay := range b.all.stays() {
 		limits := newNightLimits(b.at, stay.room)
 		for night := stay.checkIn; night.Before(stay.checkOut); night = night.AddDays(1) {
-			if here := parts[nightKey{owner: stay.room, night: night}]; len(here) > 0 {
+			if here := f.partsOf[nightKey{owner: stay.room, night: night}]; len(here) > 0 {
 				s.fitNight(limits, stay.room, night, capacityOf(f.nights[stay.room][night]), here)
 			}
 		}
-		if err := limits.writeTx(ctx, tx); err != nil {
+		if err := limits.writeCountersTx(ctx, tx); err != nil {
 			return err
 		}
 	}
@@ -255,7 +258,6 @@ func (s *stock) fitNight(limits *nightLimits, room uuid.UUID, night civil.Date, 
 		here.buckets = append(here.buckets, bucketStock{part: part, taken: row.Held + row.Booked, limit: row.SellLimit, counted: counted})
 	}
 	to := here.fit(isOpen)
-	here.allotted = to.kept // only what claims see is worth a write
 	limits.add(here, to)
 	set := func(key nightKey, limit int64) {
 		row := s.nights[key]

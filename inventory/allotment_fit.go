@@ -280,16 +280,23 @@ func (l *nightLimits) add(s unitStock, to shares) {
 
 // writeTx stores what differs.
 func (l *nightLimits) writeTx(ctx context.Context, tx pgx.Tx) error {
-	queries := dbsqlc.New(tx)
-	if len(l.counters.Nights) > 0 {
-		if _, err := queries.NightLimitsSet(ctx, l.counters); err != nil {
-			return fmt.Errorf("set the limits of allotments: %w", err)
-		}
+	if err := l.writeCountersTx(ctx, tx); err != nil || len(l.plans.Nights) == 0 {
+		return err
 	}
-	if len(l.plans.Nights) > 0 {
-		if _, err := queries.NightPlansAllot(ctx, l.plans); err != nil {
-			return fmt.Errorf("note what is allotted: %w", err)
-		}
+	if _, err := dbsqlc.New(tx).NightPlansAllot(ctx, l.plans); err != nil {
+		return fmt.Errorf("note what is allotted: %w", err)
+	}
+	return nil
+}
+
+// writeCountersTx stores limits only: claims never write a plan. What it remembers to be allotted is from
+// the last command.
+func (l *nightLimits) writeCountersTx(ctx context.Context, tx pgx.Tx) error {
+	if len(l.counters.Nights) == 0 {
+		return nil
+	}
+	if _, err := dbsqlc.New(tx).NightLimitsSet(ctx, l.counters); err != nil {
+		return fmt.Errorf("set the limits of allotments: %w", err)
 	}
 	return nil
 }

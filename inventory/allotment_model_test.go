@@ -52,6 +52,7 @@ type allotModel struct {
 	holds      []*allottedHold
 	clock      int
 	steps      int
+	checks     int
 }
 
 func newAllotModel(tenant *inventorytest.Tenant) *allotModel {
@@ -204,15 +205,12 @@ func (m *allotModel) pickHold(t *rapid.T) *allottedHold {
 func (m *allotModel) give(t *rapid.T) {
 	h := m.pickHold(t)
 	h.gone = true
-	err := error(nil)
 	if h.confirmed {
-		err = m.tenant.Return(h.real)
-	} else {
-		_, err = m.buyers[h.channel].TryRelease(h.real)
+		m.expect(t, m.tenant.Return(h.real), "held")
+		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, err := m.buyers[h.channel].TryRelease(h.real)
+	m.expect(t, err, "held")
 }
 
 func (m *allotModel) confirm(t *rapid.T) {
@@ -464,21 +462,30 @@ func (m *allotModel) sweep(t *rapid.T) {
 	}
 }
 
-// check compares what each channel is shown, and what each allotment is said to have.
+// check compares what a channel is shown, another one each time, and what each allotment is said to have.
 func (m *allotModel) check(t *rapid.T) {
-	for channel, buyer := range m.buyers {
-		_, want := m.take(channel, 0, 0)
-		if got := buyer.Available(m.hall); got != want {
-			t.Fatalf("channel %d is shown %d of the pool, want %d", channel, got, want)
-		}
-		for i, got := range buyer.Calendar(m.room, 1, allotNights) {
-			if _, want := m.take(channel, i+1, 0); got != want {
-				t.Fatalf("channel %d is shown %d on %d Nov, want %d", channel, got, i+1, want)
-			}
+	m.checks++
+	channel := m.checks % len(m.buyers)
+	buyer := m.buyers[channel]
+	_, want := m.take(channel, 0, 0)
+	if got := buyer.Available(m.hall); got != want {
+		t.Fatalf("channel %d is shown %d of the pool, want %d", channel, got, want)
+	}
+	for i, got := range buyer.Calendar(m.room, 1, allotNights) {
+		if _, want := m.take(channel, i+1, 0); got != want {
+			t.Fatalf("channel %d is shown %d on %d Nov, want %d", channel, got, i+1, want)
 		}
 	}
+	wanted := make([]inventory.AllotmentID, len(m.allotments))
+	for i, a := range m.allotments {
+		wanted[i] = a.real.ID
+	}
+	stocks, err := m.tenant.Inventory.AllotmentStocks(m.tenant.Context(), m.tenant.Owner, wanted)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, a := range m.allotments {
-		for i, got := range m.tenant.Stock(a.real) {
+		for i, got := range stocks[a.real.ID] {
 			night := nightsOf(a)[i]
 			if taken := m.taken(night, a); got.Quantity != a.size[night] || got.Held+got.Sold != taken {
 				t.Fatalf("an allotment of %d on night %d is said to be %+v, with %d sold", a.size[night], night, got, taken)

@@ -280,7 +280,7 @@ func (s unitStock) left(channel uuid.UUID, due dueUnits, asOf time.Time) int64 {
 	}
 	to := now.fit(openAt(asOf))
 	free := int64(0)
-	for _, from := range bucketsOf(parts, channel, nightKey{owner: s.unit, night: s.night}, asOf) {
+	for _, from := range bucketsOf(parts, channel, asOf) {
 		if from == sharedBucket {
 			free += max(0, to.shared-now.sharedTaken)
 			continue

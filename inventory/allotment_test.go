@@ -2,6 +2,7 @@ package inventory_test
 
 import (
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -351,6 +352,45 @@ func TestTwoChannelsRaceForTheLastUnit(t *testing.T) {
 	x.Audit()
 }
 
+// R11: the box office has no way around: of staff and a partner who want the last place, one gets it.
+func TestTheBoxOfficeRacesAPartnerForTheLastPlace(t *testing.T) {
+	t.Parallel()
+	tenant := inventorytest.New(t)
+	hall := tenant.Hall(0, inventorytest.PoolOf("Floor", 5, 1))
+	floor, partner, staff := hall.Pools[0], tenant.Partner("Fan club"), tenant.Buyer(tenant.Owner)
+	tenant.Allot(floor.Part(partner.Actor.Channel, 2))
+	partner.Hold(floor.Units(2))
+	staff.Hold(floor.Units(2))
+	won, refused := tally(t, tenant, inventorytest.Race(6, func(i int) error {
+		buyer := partner
+		if i%2 == 0 {
+			buyer = staff
+		}
+		_, err := buyer.Try(floor.Units(1))
+		return err
+	}))
+	if won != 1 || refused["SOLD_OUT Floor left 0 yours"] != 5 {
+		t.Errorf("%d got the last place, others were told %v", won, refused)
+	}
+	staff.Refused("SOLD_OUT Floor left 0 yours", floor.Units(1))
+	tenant.Audit()
+}
+
+// R22: restrictions are the night's, whoever sells it from wherever, and each names its own rule.
+func TestRestrictionsHoldForAllotments(t *testing.T) {
+	t.Parallel()
+	x := newTours(t)
+	x.Allot(x.nights(4, 1, 5))
+	x.room.Set(2, 2, inventory.NightChange{ClosedToArrival: inventorytest.Of(true)})
+	x.room.Set(1, 5, inventory.NightChange{MinStayThrough: inventorytest.Of[int64](3)})
+	x.partner.Refused("CLOSED_TO_ARRIVAL 2 Nov", x.room.Stay(2, 5))
+	x.partner.Refused("MIN_STAY_THROUGH 1 Nov limit 3, MIN_STAY_THROUGH 2 Nov limit 3", x.room.Stay(1, 3))
+	x.partner.Hold(x.room.Stay(1, 4))
+	x.room.Set(3, 3, inventory.NightChange{StopSell: inventorytest.Of(true)})
+	x.partner.Refused("STOP_SELL 3 Nov", x.room.Stay(1, 4))
+	x.Audit()
+}
+
 // A booking that races a release gets its unit once, whoever wins: never more than there are, and none
 // is lost.
 func TestClaimsRaceAReleaseWithoutLosingAUnit(t *testing.T) {
@@ -404,4 +444,36 @@ func TestReleaseIsIdempotent(t *testing.T) {
 	expectText(t, "history", fmt.Sprint(x.History(a)), "[RELEASED MADE_DEFINITE CREATED]")
 	expectText(t, "what guest and partner see", seen(x), "[10 10 10 10 10] [10 10 10 10 10]")
 	x.Audit()
+}
+
+const allotmentsDocument = "../docs/allotments.md"
+
+// TestDiagramOfAllotmentsIsMadeFromTheTable keeps docs/allotments.md equal to the code's own transitions.
+func TestDiagramOfAllotmentsIsMadeFromTheTable(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	fmt.Fprintf(&b, "```mermaid\nstateDiagram-v2\n    [*] --> %s: create\n", inventory.AllotmentStateTentative)
+	for _, transition := range inventory.AllotmentTransitions() {
+		fmt.Fprintf(&b, "    %s --> %s: %s\n", transition.From, transition.To, transition.Name)
+	}
+	fmt.Fprintf(&b, "    %s --> [*]\n    %s --> [*]\n```\n", inventory.AllotmentStateReleased, inventory.AllotmentStateCancelled)
+	written, err := os.ReadFile(allotmentsDocument)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, rest, begun := strings.Cut(string(written), "```mermaid\n")
+	_, tail, ended := strings.Cut(rest, "\n```\n")
+	if !begun || !ended {
+		t.Fatalf("%s has no diagram", allotmentsDocument)
+	}
+	want := head + b.String() + tail
+	if *update {
+		if err := os.WriteFile(allotmentsDocument, []byte(want), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if string(written) != want {
+		t.Errorf("%s differs from the code's transitions; run this test with -update", allotmentsDocument)
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -59,10 +60,18 @@ func newTheatre(t *testing.T) theatre {
 	limit := int64(2)
 	hotel.SetHouseLimit(4, 5, &limit)
 	s.SetTerms(inventory.TermsChange{MaxActiveHoldsPerBuyer: inventorytest.Of[int64](3), MaxUnitsPerBuyer: inventorytest.Of[int64](5)})
-	s.buyers = append(s.Guests(3), s.Partner("Agency"))
+	agency := s.Partner("Agency")
+	s.buyers = append(s.Guests(3), agency)
 	before := s.Guest()
 	before.Hold(s.hall.Seats(1))
 	s.Lapse(before.Hold(s.hall.Seats(2), s.hall.Pools[0].Units(2)), before.Hold(s.room.Rooms(1, 3, 6)))
+	// The agency has some of it, and some more that is due for release.
+	due := s.hall.Pools[0].Part(agency.Actor.Channel, 1)
+	due.Release = inventory.ReleaseRule{At: inventorytest.Of(s.Now().Add(time.Hour))}
+	s.Allot(due)
+	s.TickAllotments(2 * time.Hour)
+	s.Allot(s.hall.Pools[0].Part(agency.Actor.Channel, 2))
+	s.Allot(s.room.Nights(agency.Actor.Channel, 1, 2, 4))
 	return s
 }
 

@@ -24,8 +24,10 @@ type facts struct {
 	rooms map[uuid.UUID]roomFacts
 	// nights are the plans of the room types, from the first check-in to the last check-out inclusive.
 	nights map[uuid.UUID]map[civil.Date]dbsqlc.NightsForClaimRow
-	// parts are what is set aside of the pools and nights for channels, in the order in which it was.
-	parts []allotmentPart
+	// parts are what is set aside of the pools and nights for channels, in the order in which it was, and
+	// partsOf the same by pool or night.
+	parts   []allotmentPart
+	partsOf map[nightKey][]allotmentPart
 	// presale has the codes that buyers named, as far as the show has them.
 	presale map[string]*presaleFacts
 	// has is what each guest has; see readBuyers.

@@ -153,7 +153,7 @@ type HoldLine struct {
 	Property tenants.PropertyID
 	RoomType RoomTypeID
 	Night    civil.Date
-	// Bucket is the channel whose allotment the units come from, or zero for the shared stock.
+	// Bucket is the allotment that the units come from, or zero for what everybody may sell.
 	Bucket   uuid.UUID
 	Quantity int64
 	// Amount is the price of the whole line.

@@ -93,17 +93,16 @@ SET sell_limit = @sell_limit, ceiling = GREATEST(sqlc.arg(sell_limit)::bigint, h
 WHERE tenant_id = @tenant_id AND region = @region AND pool_id = @pool_id AND bucket = @bucket AND shard = @shard;
 
 -- name: PoolsOfShows :many
--- A pool's counters stand in one table or, after the show, in the other; while they are moved, in both.
+-- taken is of what everybody may sell. A pool's counters stand in one table or, after the show, in the other; while they are moved, in both.
 SELECT u.region, u.id, u.show_id, u.price_level_id, u.name, u.capacity, u.has_allotment,
-    COALESCE(sum(CASE WHEN u.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN 0 ELSE u.sell_limit END), 0)::bigint AS allotted,
     COALESCE(sum(CASE WHEN u.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN u.taken ELSE 0 END), 0)::bigint AS taken
 FROM (
-    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, p.has_allotment, c.bucket, c.sell_limit, c.held + c.booked AS taken
+    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, p.has_allotment, c.bucket, c.held + c.booked AS taken
     FROM pools p
     LEFT JOIN pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
     WHERE p.tenant_id = @tenant_id AND p.region = ANY(@regions::text[]) AND p.show_id = ANY(@show_ids::uuid[])
     UNION ALL
-    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, p.has_allotment, c.bucket, c.sell_limit, c.held + c.booked AS taken
+    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, p.has_allotment, c.bucket, c.held + c.booked AS taken
     FROM pools p
     JOIN past_pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
     WHERE p.tenant_id = @tenant_id AND p.region = ANY(@regions::text[]) AND p.show_id = ANY(@show_ids::uuid[])) AS u

@@ -848,15 +848,14 @@ func (q *Queries) PoolShardsSet(ctx context.Context, arg PoolShardsSetParams) (i
 
 const poolsOfShows = `-- name: PoolsOfShows :many
 SELECT u.region, u.id, u.show_id, u.price_level_id, u.name, u.capacity, u.has_allotment,
-    COALESCE(sum(CASE WHEN u.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN 0 ELSE u.sell_limit END), 0)::bigint AS allotted,
     COALESCE(sum(CASE WHEN u.bucket = '00000000-0000-0000-0000-000000000000'::uuid THEN u.taken ELSE 0 END), 0)::bigint AS taken
 FROM (
-    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, p.has_allotment, c.bucket, c.sell_limit, c.held + c.booked AS taken
+    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, p.has_allotment, c.bucket, c.held + c.booked AS taken
     FROM pools p
     LEFT JOIN pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
     WHERE p.tenant_id = $1 AND p.region = ANY($2::text[]) AND p.show_id = ANY($3::uuid[])
     UNION ALL
-    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, p.has_allotment, c.bucket, c.sell_limit, c.held + c.booked AS taken
+    SELECT p.region, p.id, p.show_id, p.price_level_id, p.name, p.capacity, p.has_allotment, c.bucket, c.held + c.booked AS taken
     FROM pools p
     JOIN past_pool_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.pool_id = p.id
     WHERE p.tenant_id = $1 AND p.region = ANY($2::text[]) AND p.show_id = ANY($3::uuid[])) AS u
@@ -878,11 +877,10 @@ type PoolsOfShowsRow struct {
 	Name         string
 	Capacity     int64
 	HasAllotment bool
-	Allotted     int64
 	Taken        int64
 }
 
-// A pool's counters stand in one table or, after the show, in the other; while they are moved, in both.
+// taken is of what everybody may sell. A pool's counters stand in one table or, after the show, in the other; while they are moved, in both.
 func (q *Queries) PoolsOfShows(ctx context.Context, arg PoolsOfShowsParams) ([]PoolsOfShowsRow, error) {
 	rows, err := q.db.Query(ctx, poolsOfShows, arg.TenantID, arg.Regions, arg.ShowIds)
 	if err != nil {
@@ -900,7 +898,6 @@ func (q *Queries) PoolsOfShows(ctx context.Context, arg PoolsOfShowsParams) ([]P
 			&i.Name,
 			&i.Capacity,
 			&i.HasAllotment,
-			&i.Allotted,
 			&i.Taken,
 		); err != nil {
 			return nil, err
