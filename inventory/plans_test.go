@@ -24,6 +24,8 @@ func planned() map[string]string {
 	return map[string]string{
 		"CalendarHouses":       "house_counters_pkey",
 		"CalendarNights":       "night_counters_pkey, night_plans_pkey, night_rates_pkey",
+		"ChartGet":             "seating_charts_pkey",
+		"ChartOfShow":          "shows_pkey",
 		"DueUnits":             "hold_lines_pkey, holds_due",
 		"HoldBuyers":           "holds_pkey",
 		"HoldEnd":              "holds_pkey",
@@ -59,6 +61,7 @@ func planned() map[string]string {
 		"SeatStatuses":         "past_show_seats_pkey, show_seats_pkey",
 		"SeatsBook":            "show_seats_pkey",
 		"SeatsDueHolds":        "show_seats_pkey",
+		"SeatsForChoice":       "show_seats_pkey",
 		"SeatsFree":            "show_seats_pkey",
 		"SeatsHold":            "show_seats_pkey",
 		"SeatsLock":            "show_seats_pkey",
@@ -151,6 +154,8 @@ func bulkOfParents() []string {
 
 func bulkOfHolds() []string {
 	return []string{
+		`INSERT INTO seating_charts (tenant_id, region, id, venue_id, name, geometry, seat_count)
+		SELECT c.tenant_id, c.region, gen_random_uuid(), c.venue_id, 'Chart', '{}', 0 FROM seating_charts c, generate_series(1, 5000) AS n`,
 		`INSERT INTO house_counters (tenant_id, region, property_id, night, sell_limit, ceiling)
 		SELECT p.tenant_id, p.region, p.id, '2097-01-01'::date + n, 10, 10
 		FROM (SELECT * FROM properties WHERE name = 'Inn' ORDER BY id LIMIT 500) AS p, generate_series(0, 199) AS n`,
@@ -249,7 +254,7 @@ func load(t *testing.T, tenant *inventorytest.Tenant) {
 	}
 	// CockroachDB analyzes tables one by one.
 	for _, table := range []string{
-		"properties", "shows", "price_levels", "pools", "pool_counters", "room_types", "sales_terms", "show_seats",
+		"properties", "seating_charts", "shows", "price_levels", "pools", "pool_counters", "room_types", "sales_terms", "show_seats",
 		"night_plans", "night_rates", "night_counters", "house_counters", "holds", "hold_lines", "requests",
 	} {
 		queries = append(queries, "ANALYZE "+table)
@@ -297,6 +302,7 @@ func everyStatementOfTheHoldPath(t *testing.T, tenant *inventorytest.Tenant, gue
 	if err := tenant.Return(third); err != nil {
 		t.Fatal(err)
 	}
+	other.Release(other.Hold(hall.Best(2)))
 	// The sweeper begins with the oldest; those of the bulk are of nothing.
 	oldest := guest.Hold(wishes...)
 	for _, query := range []string{
