@@ -20,12 +20,16 @@ type Service struct {
 	db         *db.DB
 	authorizer Authorizer
 	claims     *combiner
+	boards     *boards
+	holds      *holdWatches
 }
 
 // NewService needs a migrated database.
 func NewService(d *db.DB, authorizer Authorizer) *Service {
 	s := &Service{db: d, authorizer: authorizer, claims: newCombiner(longestQueue, maxBatch)}
 	s.claims.decide = s.decide
+	s.boards = newBoards(maxBoardSeats, s.readBoard)
+	s.holds = newHoldWatches(s.readHoldVersions)
 	return s
 }
 

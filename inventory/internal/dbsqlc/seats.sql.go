@@ -13,20 +13,19 @@ import (
 )
 
 const seatStatuses = `-- name: SeatStatuses :many
-SELECT u.seat_id, u.price_level_id, u.state, (u.state = 'HELD' AND u.claimable_at <= $1::timestamptz)::boolean AS due, u.block_channel_id
+SELECT u.seat_id, u.price_level_id, u.state, u.claimable_at, u.block_channel_id, u.version
 FROM (
-    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id
+    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id, s.version
     FROM show_seats s
-    WHERE s.tenant_id = $2 AND s.region = $3 AND s.show_id = $4
+    WHERE s.tenant_id = $1 AND s.region = $2 AND s.show_id = $3
     UNION ALL
-    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_channel_id
+    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_channel_id, p.version
     FROM past_show_seats p
-    WHERE p.tenant_id = $2 AND p.region = $3 AND p.show_id = $4) AS u
+    WHERE p.tenant_id = $1 AND p.region = $2 AND p.show_id = $3) AS u
 ORDER BY u.seat_id
 `
 
 type SeatStatusesParams struct {
-	AsOf     time.Time
 	TenantID uuid.UUID
 	Region   string
 	ShowID   uuid.UUID
@@ -36,18 +35,14 @@ type SeatStatusesRow struct {
 	SeatID         uuid.UUID
 	PriceLevelID   uuid.UUID
 	State          string
-	Due            bool
+	ClaimableAt    *time.Time
 	BlockChannelID *uuid.UUID
+	Version        int64
 }
 
 // The seats of a completed show stand in the past table, while they are being moved in both.
 func (q *Queries) SeatStatuses(ctx context.Context, arg SeatStatusesParams) ([]SeatStatusesRow, error) {
-	rows, err := q.db.Query(ctx, seatStatuses,
-		arg.AsOf,
-		arg.TenantID,
-		arg.Region,
-		arg.ShowID,
-	)
+	rows, err := q.db.Query(ctx, seatStatuses, arg.TenantID, arg.Region, arg.ShowID)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +54,9 @@ func (q *Queries) SeatStatuses(ctx context.Context, arg SeatStatusesParams) ([]S
 			&i.SeatID,
 			&i.PriceLevelID,
 			&i.State,
-			&i.Due,
+			&i.ClaimableAt,
 			&i.BlockChannelID,
+			&i.Version,
 		); err != nil {
 			return nil, err
 		}
@@ -72,9 +68,40 @@ func (q *Queries) SeatStatuses(ctx context.Context, arg SeatStatusesParams) ([]S
 	return items, nil
 }
 
+const seatWrites = `-- name: SeatWrites :one
+SELECT count(*) AS seats, COALESCE(sum(u.version), 0)::bigint AS writes
+FROM (
+    SELECT s.version
+    FROM show_seats s
+    WHERE s.tenant_id = $1 AND s.region = $2 AND s.show_id = $3
+    UNION ALL
+    SELECT p.version
+    FROM past_show_seats p
+    WHERE p.tenant_id = $1 AND p.region = $2 AND p.show_id = $3) AS u
+`
+
+type SeatWritesParams struct {
+	TenantID uuid.UUID
+	Region   string
+	ShowID   uuid.UUID
+}
+
+type SeatWritesRow struct {
+	Seats  int64
+	Writes int64
+}
+
+// The version of a show's map without the map: the writes of all its seats, wherever they stand.
+func (q *Queries) SeatWrites(ctx context.Context, arg SeatWritesParams) (SeatWritesRow, error) {
+	row := q.db.QueryRow(ctx, seatWrites, arg.TenantID, arg.Region, arg.ShowID)
+	var i SeatWritesRow
+	err := row.Scan(&i.Seats, &i.Writes)
+	return i, err
+}
+
 const seatsBook = `-- name: SeatsBook :execrows
 UPDATE show_seats
-SET state = 'BOOKED', claimable_at = NULL
+SET state = 'BOOKED', claimable_at = NULL, version = version + 1
 WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND seat_id = ANY($4::uuid[])
     AND state = 'HELD' AND hold_id = $5::uuid
 `
@@ -144,7 +171,7 @@ func (q *Queries) SeatsDueHolds(ctx context.Context, arg SeatsDueHoldsParams) ([
 
 const seatsFree = `-- name: SeatsFree :execrows
 UPDATE show_seats
-SET state = 'AVAILABLE', hold_id = NULL, claimable_at = NULL
+SET state = 'AVAILABLE', hold_id = NULL, claimable_at = NULL, version = version + 1
 WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND seat_id = ANY($4::uuid[])
     AND state = $5::text AND hold_id = ANY($6::uuid[])
 `
@@ -175,7 +202,7 @@ func (q *Queries) SeatsFree(ctx context.Context, arg SeatsFreeParams) (int64, er
 
 const seatsHold = `-- name: SeatsHold :execrows
 UPDATE show_seats
-SET state = 'HELD', hold_id = w.hold_id, claimable_at = $1::timestamptz
+SET state = 'HELD', hold_id = w.hold_id, claimable_at = $1::timestamptz, version = show_seats.version + 1
 FROM (SELECT unnest($5::uuid[]) AS seat_id, unnest($6::uuid[]) AS hold_id) AS w
 WHERE show_seats.tenant_id = $2 AND show_seats.region = $3 AND show_seats.show_id = $4
     AND show_seats.seat_id = w.seat_id AND show_seats.state = 'AVAILABLE'
@@ -292,7 +319,7 @@ func (q *Queries) SeatsLock(ctx context.Context, arg SeatsLockParams) ([]SeatsLo
 
 const seatsReschedule = `-- name: SeatsReschedule :execrows
 UPDATE show_seats
-SET claimable_at = $1::timestamptz
+SET claimable_at = $1::timestamptz, version = version + 1
 WHERE tenant_id = $2 AND region = $3 AND show_id = $4 AND seat_id = ANY($5::uuid[])
     AND state = 'HELD' AND hold_id = $6::uuid
 `
