@@ -52,6 +52,11 @@ type Config struct {
 	MaxPersistedQueries int
 	// MaxCachedSeats bounds the charts kept in memory, at about 300 bytes a seat. Default 500,000.
 	MaxCachedSeats int
+	// MaxAnswerAge is how old what a kept answer says may be when it is sent. Answers are kept for public
+	// queries over GET only. Default 2 seconds.
+	MaxAnswerAge time.Duration
+	// MaxAnswerBytes bounds the memory of kept answers. Default 64 MiB.
+	MaxAnswerBytes int64
 	// BatchWait is how long a field waits for others that want something of the same kind, so that
 	// it is read at once. Default 1 millisecond.
 	BatchWait time.Duration
@@ -70,7 +75,7 @@ func (c Config) withDefaults() Config {
 	for _, set := range []struct {
 		target *int64
 		value  int64
-	}{{&c.MaxBodyBytes, 1 << 20}, {&c.MaxAdminBodyBytes, 16 << 20}} {
+	}{{&c.MaxBodyBytes, 1 << 20}, {&c.MaxAdminBodyBytes, 16 << 20}, {&c.MaxAnswerBytes, 64 << 20}} {
 		if *set.target == 0 {
 			*set.target = set.value
 		}
@@ -92,6 +97,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxDuration == 0 {
 		c.MaxDuration = 30 * time.Second
+	}
+	if c.MaxAnswerAge == 0 {
+		c.MaxAnswerAge = 2 * time.Second
 	}
 	if c.BatchWait == 0 {
 		c.BatchWait = time.Millisecond
@@ -117,6 +125,8 @@ func (c Config) Validate() error {
 		{"MaxDuration", int64(c.MaxDuration)},
 		{"MaxPersistedQueries", int64(c.MaxPersistedQueries)},
 		{"MaxCachedSeats", int64(c.MaxCachedSeats)},
+		{"MaxAnswerAge", int64(c.MaxAnswerAge)},
+		{"MaxAnswerBytes", c.MaxAnswerBytes},
 		{"BatchWait", int64(c.BatchWait)},
 	} {
 		if bound.value < 0 {

@@ -56,6 +56,10 @@ func NewHandler(config Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	answers, err := newAnswerCache(answerBounds{maxAge: config.MaxAnswerAge, maxBytes: config.MaxAnswerBytes}, measured)
+	if err != nil {
+		return nil, err
+	}
 	halls, err := newHallCache(config.Inventory, config.MaxCachedSeats)
 	if err != nil {
 		return nil, err
@@ -70,13 +74,13 @@ func NewHandler(config Config) (http.Handler, error) {
 	}
 	resolver := &Resolver{
 		tenants: config.Tenants, inventory: config.Inventory, bookings: config.Bookings, events: config.Events,
-		authorizer: config.Authorizer, halls: halls,
+		authorizer: config.Authorizer, halls: halls, metrics: measured,
 	}
 	schema := generated.NewExecutableSchema(generated.Config{Resolvers: resolver})
 	faults := &presenter{logger: config.Logger}
 
 	server := handler.New(schema)
-	server.AddTransport(&transport{config: config, resolver: resolver, metrics: measured})
+	server.AddTransport(&transport{config: config, resolver: resolver, metrics: measured, answers: answers, faults: faults})
 	server.SetQueryCache(parsed)
 	server.SetParserTokenLimit(config.MaxTokens)
 	server.SetDisableSuggestion(!config.Introspection)
@@ -87,7 +91,7 @@ func NewHandler(config Config) (http.Handler, error) {
 		server.Use(extension.Introspection{})
 	}
 	server.Use(&limits{maxDepth: config.MaxDepth, maxCost: config.MaxCost, introspection: config.Introspection})
-	server.AroundRootFields(freshLoaders(resolver, config))
+	server.AroundRootFields(freshLoaders(resolver, config, answers))
 	server.AroundOperations(measured.countRefusals)
 	return &api{config: config, faults: faults, server: server}, nil
 }
@@ -95,14 +99,16 @@ func NewHandler(config Config) (http.Handler, error) {
 // freshLoaders gives each mutation of an operation loaders of its own: what an earlier one read may
 // have been changed by it. Only an operation that does nothing but browse may be answered with stale
 // reads: what answers a mutation shows what it has done, and a buyer's hold what it holds.
-func freshLoaders(resolver *Resolver, config Config) graphql.RootFieldMiddleware {
+func freshLoaders(resolver *Resolver, config Config, answers *answerCache) graphql.RootFieldMiddleware {
 	return func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
 		operation := graphql.GetOperationContext(ctx).Operation
 		if !onlyBrowses(operation) {
 			ctx = db.Fresh(ctx)
 		}
 		if operation.Operation == ast.Mutation {
-			ctx = withLoaders(ctx, newLoaders(resolver, actorOf(ctx), config.BatchWait))
+			actor := actorOf(ctx)
+			ctx = withLoaders(ctx, newLoaders(resolver, actor, config.BatchWait))
+			defer answers.changed(actor.Tenant)
 		}
 		return next(ctx)
 	}
@@ -222,7 +228,7 @@ func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 		}
 		header.Set("Access-Control-Allow-Origin", origin)
 	}
-	header.Set("Access-Control-Expose-Headers", headerRequestID)
+	header.Set("Access-Control-Expose-Headers", "Etag, "+headerRequestID)
 	return true
 }
 
@@ -230,7 +236,7 @@ func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 func (a *api) preflight(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Methods", allowedMethods)
-	header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, "+headerSession+", "+headerRequestID)
+	header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, If-None-Match, "+headerSession+", "+headerRequestID)
 	header.Set("Access-Control-Max-Age", "86400")
 	header.Del("Content-Type")
 	w.WriteHeader(http.StatusNoContent)

@@ -34,6 +34,8 @@ type transport struct {
 	config   Config
 	resolver *Resolver
 	metrics  *metrics
+	answers  *answerCache
+	faults   *presenter
 }
 
 // Supports is asked by gqlgen; the handler lets nothing else through.
@@ -61,6 +63,9 @@ func (t *transport) Do(w http.ResponseWriter, r *http.Request, executor graphql.
 	start := time.Now()
 	read := t.readPost
 	if r.Method == http.MethodGet {
+		if t.servePublic(w, r, actorOf(r.Context()), executor) {
+			return
+		}
 		read = t.readGet
 	}
 	params, refused := read(w, r)
@@ -75,7 +80,7 @@ func (t *transport) Do(w http.ResponseWriter, r *http.Request, executor graphql.
 	status, name, response := run(ctx, executor, params, r.Method)
 	if response == nil {
 		status = http.StatusServiceUnavailable
-		response = &graphql.Response{Errors: gqlerror.List{failure(codeUnavailable, "the request was given up before it was answered")}}
+		response = &graphql.Response{Errors: gqlerror.List{failure(codeUnavailable, givenUp)}}
 	}
 	t.metrics.observe(name, outcomeOf(response), time.Since(start))
 	write(w, status, response)
