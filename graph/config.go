@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -57,6 +58,19 @@ type Config struct {
 	MaxAnswerAge time.Duration
 	// MaxAnswerBytes bounds the memory of kept answers. Default 64 MiB.
 	MaxAnswerBytes int64
+	// Streams are the handler's subscriptions, for whoever ends them before the process stops. Default:
+	// some that nobody ends.
+	Streams *Streams
+	// MaxSubscribers bounds the connections of subscribers. Default 10,000.
+	MaxSubscribers int
+	// MaxSubscriptionsPerKey bounds the subscriptions with one key. Default 5,000.
+	MaxSubscriptionsPerKey int
+	// MaxSubscribersPerAddress bounds the connections of subscribers from one address. Default 1,000,
+	// because many people may share one.
+	MaxSubscribersPerAddress int
+	// ClientAddress tells the address that a request comes from. Default: the other end of the
+	// connection, which behind a load balancer is the balancer.
+	ClientAddress func(r *http.Request) string
 	// BatchWait is how long a field waits for others that want something of the same kind, so that
 	// it is read at once. Default 1 millisecond.
 	BatchWait time.Duration
@@ -90,6 +104,9 @@ func (c Config) withDefaults() Config {
 		{&c.MaxCost, 10_000},
 		{&c.MaxPersistedQueries, 1000},
 		{&c.MaxCachedSeats, 500_000},
+		{&c.MaxSubscribers, 10_000},
+		{&c.MaxSubscriptionsPerKey, 5000},
+		{&c.MaxSubscribersPerAddress, 1000},
 	} {
 		if *set.target == 0 {
 			*set.target = set.value
@@ -100,6 +117,12 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxAnswerAge == 0 {
 		c.MaxAnswerAge = 2 * time.Second
+	}
+	if c.Streams == nil {
+		c.Streams = NewStreams()
+	}
+	if c.ClientAddress == nil {
+		c.ClientAddress = clientAddress
 	}
 	if c.BatchWait == 0 {
 		c.BatchWait = time.Millisecond
@@ -125,6 +148,9 @@ func (c Config) Validate() error {
 		{"MaxDuration", int64(c.MaxDuration)},
 		{"MaxPersistedQueries", int64(c.MaxPersistedQueries)},
 		{"MaxCachedSeats", int64(c.MaxCachedSeats)},
+		{"MaxSubscribers", int64(c.MaxSubscribers)},
+		{"MaxSubscriptionsPerKey", int64(c.MaxSubscriptionsPerKey)},
+		{"MaxSubscribersPerAddress", int64(c.MaxSubscribersPerAddress)},
 		{"MaxAnswerAge", int64(c.MaxAnswerAge)},
 		{"MaxAnswerBytes", c.MaxAnswerBytes},
 		{"BatchWait", int64(c.BatchWait)},

@@ -80,7 +80,13 @@ func NewHandler(config Config) (http.Handler, error) {
 	faults := &presenter{logger: config.Logger}
 
 	server := handler.New(schema)
-	server.AddTransport(&transport{config: config, resolver: resolver, metrics: measured, answers: answers, faults: faults})
+	a := &api{config: config, faults: faults, server: server}
+	if err := config.Metrics.Register(config.Streams); err != nil {
+		return nil, fmt.Errorf("register the metrics of subscriptions: %w", err)
+	}
+	server.AddTransport(&transport{
+		config: config, resolver: resolver, metrics: measured, answers: answers, faults: faults, streams: config.Streams, api: a,
+	})
 	server.SetQueryCache(parsed)
 	server.SetParserTokenLimit(config.MaxTokens)
 	server.SetDisableSuggestion(!config.Introspection)
@@ -93,7 +99,8 @@ func NewHandler(config Config) (http.Handler, error) {
 	server.Use(&limits{maxDepth: config.MaxDepth, maxCost: config.MaxCost, introspection: config.Introspection})
 	server.AroundRootFields(freshLoaders(resolver, config, answers))
 	server.AroundOperations(measured.countRefusals)
-	return &api{config: config, faults: faults, server: server}, nil
+	server.AroundResponses(freshEvents(resolver, config))
+	return a, nil
 }
 
 // freshLoaders gives each mutation of an operation loaders of its own: what an earlier one read may
@@ -136,8 +143,12 @@ func onlyBrowses(operation *ast.OperationDefinition) bool {
 
 // ServeHTTP tells who calls before anything of the request is read.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(withRequestID(r.Context(), requestIDOf(r)), a.config.MaxDuration)
-	defer cancel()
+	ctx := withRequestID(r.Context(), requestIDOf(r))
+	if !isStream(r) {
+		limited, cancel := context.WithTimeout(ctx, a.config.MaxDuration)
+		defer cancel()
+		ctx = limited
+	}
 	header := w.Header()
 	header.Set(headerRequestID, requestIDFrom(ctx))
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -162,6 +173,11 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusMethodNotAllowed, failure(codeBadInput, "expected a POST with a JSON body, or a GET of a query"))
 		return
 	}
+	if isSocket(r) {
+		// Who it is comes with its first message.
+		a.server.ServeHTTP(w, r.WithContext(ctx))
+		return
+	}
 	actor, err := a.authenticate(ctx, r)
 	if err != nil {
 		answer(w, statusOf(err), a.faults.present(ctx, err))
@@ -171,31 +187,24 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *api) authenticate(ctx context.Context, r *http.Request) (tenants.Actor, error) {
-	bearer, err := onlyOne(r, "Authorization")
-	if err != nil {
-		return tenants.Actor{}, err
+	for _, name := range []string{"Authorization", headerSession} {
+		if err := onlyOne(r, name); err != nil {
+			return tenants.Actor{}, err
+		}
 	}
-	session, err := onlyOne(r, headerSession)
-	if err != nil {
-		return tenants.Actor{}, err
-	}
-	credential, err := tenants.ParseBearer(bearer)
-	if err != nil {
-		return tenants.Actor{}, err
-	}
-	return a.config.Tenants.Authenticate(ctx, credential, strings.TrimSpace(session))
+	return a.actorFor(ctx, credentialsOf(r))
 }
 
-// onlyOne is the value of a header that must not come twice: which of two would count?
-func onlyOne(r *http.Request, name string) (string, error) {
-	values := r.Header.Values(name)
-	switch len(values) {
-	case 0:
-		return "", nil
-	case 1:
-		return values[0], nil
+func credentialsOf(r *http.Request) credentials {
+	return credentials{bearer: r.Header.Get("Authorization"), session: r.Header.Get(headerSession)}
+}
+
+// onlyOne refuses a header that must not come twice: which of two would count?
+func onlyOne(r *http.Request, name string) error {
+	if n := len(r.Header.Values(name)); n > 1 {
+		return fault.Unauthenticated("%s: expected one header, got %d", name, n)
 	}
-	return "", fault.Unauthenticated("%s: expected one header, got %d", name, len(values))
+	return nil
 }
 
 func statusOf(err error) int {

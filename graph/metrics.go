@@ -28,10 +28,11 @@ type metrics struct {
 	duration *prometheus.HistogramVec
 	refusals *prometheus.CounterVec
 	// Of answers that are kept.
-	answers     *prometheus.CounterVec
-	answerBytes prometheus.Gauge
-	answersKept prometheus.Gauge
-	mapAge      prometheus.Histogram
+	answers       *prometheus.CounterVec
+	answerBytes   prometheus.Gauge
+	answersKept   prometheus.Gauge
+	mapAge        prometheus.Histogram
+	subscriptions *prometheus.CounterVec
 }
 
 func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
@@ -65,7 +66,11 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 			Buckets: []float64{0.1, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 5, 10, 30},
 		}),
 	}
-	for _, collector := range []prometheus.Collector{m.duration, m.refusals, m.answers, m.answerBytes, m.answersKept, m.mapAge} {
+	m.subscriptions = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "holdfast_subscriptions_ended_total",
+		Help: "Subscriptions that have ended, by why: client, finished, failed, slow (it did not read) and stopping (the server is).",
+	}, []string{"reason"})
+	for _, collector := range []prometheus.Collector{m.duration, m.refusals, m.answers, m.answerBytes, m.answersKept, m.mapAge, m.subscriptions} {
 		if err := registerer.Register(collector); err != nil {
 			return nil, fmt.Errorf("register the metrics of GraphQL operations: %w", err)
 		}

@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/holdfast/holdfast/internal/fault"
@@ -14,7 +15,20 @@ type subscription struct {
 	authenticate func(ctx context.Context) error
 	// ended is why the stream ended, when it was not the client; it is set before the stream's channel
 	// is closed.
+	mu    sync.Mutex
 	ended error
+}
+
+func (s *subscription) end(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended = err
+}
+
+func (s *subscription) failure() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended
 }
 
 type subscriptionKey struct{}
@@ -45,10 +59,10 @@ func stream[T any](ctx context.Context, changed <-chan struct{}, stop func(), ne
 		defer stop()
 		defer func() {
 			if caught := recover(); caught != nil {
-				s.ended = fmt.Errorf("a subscription panicked: %v", caught)
+				s.end(fmt.Errorf("a subscription panicked: %v", caught))
 			}
 		}()
-		s.ended = tell(ctx, s, told, changed, next)
+		s.end(tell(ctx, s, told, changed, next))
 	}()
 	return told
 }

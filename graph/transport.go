@@ -36,6 +36,8 @@ type transport struct {
 	metrics  *metrics
 	answers  *answerCache
 	faults   *presenter
+	streams  *Streams
+	api      *api
 }
 
 // Supports is asked by gqlgen; the handler lets nothing else through.
@@ -60,6 +62,14 @@ func refuse(status int, field, format string, args ...any) *problem {
 
 // Do reads the operation, runs it and answers.
 func (t *transport) Do(w http.ResponseWriter, r *http.Request, executor graphql.GraphExecutor) {
+	switch {
+	case isSocket(r):
+		t.serveSocket(w, r, executor)
+		return
+	case isStream(r):
+		t.serveEvents(w, r, actorOf(r.Context()), credentialsOf(r), executor)
+		return
+	}
 	start := time.Now()
 	read := t.readPost
 	if r.Method == http.MethodGet {
@@ -106,6 +116,10 @@ func run(ctx context.Context, executor graphql.GraphExecutor, params *graphql.Ra
 	if method == http.MethodGet && operation.Operation.Operation != ast.Query {
 		refused := failure(codeBadInput, "a GET carries queries only; send this as a POST")
 		return http.StatusMethodNotAllowed, operationNone, &graphql.Response{Errors: gqlerror.List{refused}}
+	}
+	if operation.Operation.Operation == ast.Subscription {
+		refused := failure(codeBadInput, onlyStreams)
+		return http.StatusNotAcceptable, operationNone, &graphql.Response{Errors: gqlerror.List{refused}}
 	}
 	name := operationName(operation.Operation)
 	ctx, span := otel.Tracer("github.com/holdfast/holdfast/graph").Start(ctx, "graphql "+name)
