@@ -19,7 +19,7 @@ import (
 type benchCommand struct {
 	JSON      bool     `name:"json" help:"Print one JSON object."`
 	Seconds   float64  `default:"5" help:"How long each cell is measured, after a warm-up of a fifth of it."`
-	Sections  []string `default:"holds,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong)."`
+	Sections  []string `default:"holds,map,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), map (reading a seat map while it changes), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong)."`
 	Clients   []int    `default:"1,16,64" help:"How many clients hold at once, each its next hold when the last is answered."`
 	Scenarios []string `default:"seats,pool,nights" help:"What is held: seats (one seat), pool (one unit of one hot pool), nights (a room for three nights)."`
 	Baseline  bool     `default:"true" negatable:"" help:"Measure the same holds as plain SQL without a server, too."`
@@ -127,7 +127,7 @@ const (
 )
 
 func benchSections() []string {
-	return []string{benchHolds, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking}
+	return []string{benchHolds, benchMapping, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking}
 }
 
 // The scenarios.
@@ -217,6 +217,7 @@ type benchReport struct {
 	Seconds float64     `json:"seconds"`
 	Cells   []benchCell `json:"cells"`
 	// The sections beside holds are nil when they were not measured.
+	Map       *benchMaps       `json:"map,omitempty"`
 	Jobs      *benchJobs       `json:"jobs,omitempty"`
 	Migration *benchMigration  `json:"migration,omitempty"`
 	Sweep     *benchSwept      `json:"sweep,omitempty"`
@@ -287,6 +288,14 @@ func runBench(ctx context.Context, config benchConfig) (report benchReport, err 
 		if err := measureStock(ctx, a, config, &report, say); err != nil {
 			return benchReport{}, err
 		}
+	}
+	if config.measures(benchMapping) {
+		say("map: the status of %d seats, read from memory while seats are held", config.Seats)
+		var ok bool
+		if report.Map, ok, err = measureMaps(ctx, a, config, say); err != nil {
+			return benchReport{}, fmt.Errorf("measure maps: %w", err)
+		}
+		report.OK = report.OK && ok
 	}
 	if config.measures(benchRiver) {
 		say("jobs: %d at once, and %d each in a transaction of its own, medians of %d rounds", config.Jobs, benchJobsInTx, benchJobRounds)
@@ -488,6 +497,9 @@ func printBenchCells(out io.Writer, cells []benchCell) {
 
 // printBenchSections tells what was measured beside holds.
 func printBenchSections(out io.Writer, report benchReport) {
+	if report.Map != nil {
+		report.Map.print(out)
+	}
 	if report.Jobs != nil {
 		fmt.Fprintln(out)
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -99,6 +99,26 @@ func checkJobRates(t *testing.T, report benchReport) {
 	}
 }
 
+// The map is read through a server while its seats are held.
+func TestTheBenchmarkReadsMaps(t *testing.T) {
+	t.Parallel()
+	config := smallBench(t)
+	config.Sections, config.Seconds = []string{benchMapping}, 0.5
+	report, err := runBench(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := report.Map
+	if !report.OK || m == nil || m.PerSecond <= 0 || m.Bare <= 0 || m.Ratio <= 0 || m.AgeP99Ms < m.AgeP50Ms || m.Seats != 500 || len(m.Errors) > 0 || m.ZippedBytes >= m.Bytes {
+		t.Errorf("the report is %+v", m)
+	}
+	var table bytes.Buffer
+	printBench(&table, report)
+	if !strings.Contains(table.String(), "bare handler") {
+		t.Errorf("the table says\n%s", table.String())
+	}
+}
+
 // Without holds there is neither stock nor a server.
 func TestTheBenchmarkMeasuresOneSection(t *testing.T) {
 	t.Parallel()
