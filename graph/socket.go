@@ -343,16 +343,16 @@ func (s *socket) run(ctx context.Context, stream *socketStream, params *graphql.
 			s.send(ctx, socketMessage{ID: id, Type: socketComplete})
 		}
 	}()
-	errs = s.t.subscribe(own, s.executor, params, s.actor, s.who, stream)
+	errs = s.t.subscribe(own, s.executor, params, s.actor, s.who, stream) //nolint:contextcheck // own is made of ctx
 }
 
 func (s *socket) endOf(ctx, own context.Context, errs gqlerror.List) string {
 	var why closing
 	if errors.As(context.Cause(ctx), &why) {
-		switch why.code {
-		case closeSlowConsumer:
+		if why.code == closeSlowConsumer {
 			return endSlow
-		case websocket.StatusGoingAway:
+		}
+		if why.code == websocket.StatusGoingAway {
 			return endStopping
 		}
 	}

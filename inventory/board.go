@@ -17,8 +17,7 @@ type board struct {
 	asOf    time.Time
 	readAt  time.Time
 	version MapVersion
-	// since is how many writes the first of this line of boards had seen; what changed before is not
-	// known here.
+	// since is the sum of the first of this line of boards; what changed before is not known here.
 	since int64
 	seats []boardSeat
 	// levels and channels are what seats refer to by number.
@@ -32,7 +31,7 @@ type boardSeat struct {
 	// claimableAt is in microseconds; 0 for a seat that nobody holds.
 	claimableAt int64
 	version     int64
-	// shown is how many writes the first board had seen that has the row as it is.
+	// shown is the sum of the first board that has the row as it is.
 	shown int64
 	level uint16
 	// block is 1 more than the number of the channel that the seat is kept for; 0 is none.
@@ -66,49 +65,78 @@ func codeOf(state string) seatCode {
 // process, or nil.
 func newBoard(show ShowID, before *board, asOf time.Time, rows []dbsqlc.SeatStatusesRow) *board {
 	b := &board{show: show, asOf: asOf, seats: make([]boardSeat, len(rows))}
-	levels, channels := map[uuid.UUID]uint16{}, map[uuid.UUID]uint16{}
-	var writes int64
+	var sum int64
 	for i, row := range rows {
-		writes += row.Version
-		seat := boardSeat{id: row.SeatID, version: row.Version, state: codeOf(row.State)}
-		if row.ClaimableAt != nil {
-			seat.claimableAt = row.ClaimableAt.UnixMicro()
-		}
-		number, known := levels[row.PriceLevelID]
-		if !known {
-			number = uint16(len(b.levels)) //nolint:gosec // a show has at most 50 price levels
-			levels[row.PriceLevelID] = number
-			b.levels = append(b.levels, PriceLevelID{Region: show.Region, UUID: row.PriceLevelID})
-		}
-		seat.level = number
-		if row.BlockChannelID != nil {
-			number, known := channels[*row.BlockChannelID]
-			if !known {
-				b.channels = append(b.channels, tenants.ChannelID{UUID: *row.BlockChannelID})
-				number = uint16(len(b.channels)) //nolint:gosec // a tenant has far fewer channels
-				channels[*row.BlockChannelID] = number
-			}
-			seat.block = number
-		}
-		b.seats[i] = seat
+		sum += row.Version
+		b.seats[i] = b.seatOf(row)
 	}
-	b.version = MapVersion{Writes: writes, At: asOf}
+	b.version = MapVersion{Sum: sum, At: asOf}
 	b.follow(before)
 	return b
 }
 
+// with is the board with some rows as they are at a later instant, and sum as its sum. It is false when
+// those rows do not make it: others have changed, too.
+func (b *board) with(asOf time.Time, sum int64, rows []dbsqlc.SeatStatusesRow) (*board, bool) {
+	later := *b
+	later.asOf, later.version = asOf, MapVersion{Sum: sum, At: asOf}
+	later.seats = slices.Clone(b.seats)
+	later.levels, later.channels = slices.Clone(b.levels), slices.Clone(b.channels)
+	got := b.version.Sum
+	for _, row := range rows {
+		i, known := SeatBoard{board: &later}.Find(SeatID{UUID: row.SeatID})
+		if !known {
+			return nil, false
+		}
+		seat := later.seatOf(row)
+		seat.shown = later.seats[i].shown
+		if seat == later.seats[i] {
+			continue
+		}
+		got += seat.version - later.seats[i].version
+		seat.shown = sum
+		later.seats[i] = seat
+	}
+	return &later, got == sum
+}
+
+// seatOf makes a seat of a row; it adds what the seat refers to.
+func (b *board) seatOf(row dbsqlc.SeatStatusesRow) boardSeat {
+	seat := boardSeat{id: row.SeatID, version: row.Version, state: codeOf(row.State)}
+	if row.ClaimableAt != nil {
+		seat.claimableAt = row.ClaimableAt.UnixMicro()
+	}
+	level := PriceLevelID{Region: b.show.Region, UUID: row.PriceLevelID}
+	at := slices.Index(b.levels, level)
+	if at < 0 {
+		at = len(b.levels)
+		b.levels = append(b.levels, level)
+	}
+	seat.level = uint16(at) //nolint:gosec // a show has at most 50 price levels
+	if row.BlockChannelID != nil {
+		channel := tenants.ChannelID{UUID: *row.BlockChannelID}
+		at := slices.Index(b.channels, channel)
+		if at < 0 {
+			at = len(b.channels)
+			b.channels = append(b.channels, channel)
+		}
+		seat.block = uint16(at + 1) //nolint:gosec // a tenant has far fewer channels
+	}
+	return seat
+}
+
 // follow notes for each seat since when its row is as it is.
 func (b *board) follow(before *board) {
-	writes := b.version.Writes
-	// Writes are never taken back but by restoring the database.
-	known := before != nil && len(before.seats) == len(b.seats) && before.version.Writes <= writes
-	b.since = writes
+	sum := b.version.Sum
+	// A sum never falls but by restoring the database.
+	known := before != nil && len(before.seats) == len(b.seats) && before.version.Sum <= sum
+	b.since = sum
 	if known {
 		b.since = before.since
 	}
 	for i := range b.seats {
 		seat := &b.seats[i]
-		seat.shown = writes
+		seat.shown = sum
 		if !known {
 			continue
 		}
@@ -119,7 +147,7 @@ func (b *board) follow(before *board) {
 		}
 		seat.shown = before.seats[i].shown
 		if before.seats[i] != *seat {
-			seat.shown = writes
+			seat.shown = sum
 		}
 	}
 }
@@ -210,17 +238,17 @@ const clockSlack = 10 * time.Second
 // answer. A version that is ahead of this board is answered with no changes and itself.
 func (b SeatBoard) Since(version MapVersion) (SeatChanges, bool) {
 	switch {
-	case version.Writes < b.since:
+	case version.Sum < b.since:
 		return SeatChanges{}, false
-	case version.Writes > b.version.Writes && b.asOf.After(version.At.Add(clockSlack)):
+	case version.Sum > b.version.Sum && b.asOf.After(version.At.Add(clockSlack)):
 		// No state of this database is so far ahead of a later one: it was restored, or made up.
 		return SeatChanges{}, false
-	case version.Writes > b.version.Writes:
+	case version.Sum > b.version.Sum:
 		return SeatChanges{Version: version}, true
 	}
 	changes := SeatChanges{Version: b.version}
 	for i := range b.seats {
-		if seat := &b.seats[i]; seat.shown > version.Writes || seat.dueWithin(version.At, b.asOf) {
+		if seat := &b.seats[i]; seat.shown > version.Sum || seat.dueWithin(version.At, b.asOf) {
 			changes.Seats = append(changes.Seats, i)
 		}
 	}

@@ -163,7 +163,7 @@ func (b *boards) ended(key boardKey, show *watchedShow, read *boardRead) {
 	if read.err != nil {
 		return
 	}
-	if latest := show.latest; latest != nil && read.result.version.Writes < latest.version.Writes && read.result.asOf.Before(latest.asOf.Add(clockSlack)) {
+	if latest := show.latest; latest != nil && read.result.version.Sum < latest.version.Sum && read.result.asOf.Before(latest.asOf.Add(clockSlack)) {
 		// A stale read came after a fresh one.
 		read.result = latest
 		return
@@ -207,7 +207,20 @@ func (b *boards) shrink(key boardKey) {
 	}
 }
 
-// readBoard reads a board. When no seat was written since the one before, its rows are not read.
+// longestWrite is longer than nearly all transactions that write seats: what one wrote that took longer
+// is missed by the read of what was written lately, and the sum tells.
+const longestWrite = time.Minute
+
+func rowsOf(written []dbsqlc.SeatsWrittenSinceRow) []dbsqlc.SeatStatusesRow {
+	rows := make([]dbsqlc.SeatStatusesRow, len(written))
+	for i, row := range written {
+		rows[i] = dbsqlc.SeatStatusesRow(row)
+	}
+	return rows
+}
+
+// readBoard reads a board. Of a board that is known, only the rows are read that were written since; when
+// none was, none.
 func (s *Service) readBoard(ctx context.Context, key boardKey, before *board, stale bool) (*board, error) {
 	if !stale {
 		ctx = db.Fresh(ctx)
@@ -221,12 +234,23 @@ func (s *Service) readBoard(ctx context.Context, key boardKey, before *board, st
 		}
 		queries := dbsqlc.New(at.Tx)
 		if before != nil {
-			now, err := queries.SeatWrites(ctx, dbsqlc.SeatWritesParams{TenantID: key.tenant.UUID, Region: string(key.show.Region), ShowID: key.show.UUID})
+			now, err := queries.SeatVersions(ctx, dbsqlc.SeatVersionsParams{TenantID: key.tenant.UUID, Region: string(key.show.Region), ShowID: key.show.UUID})
 			if err != nil {
 				return nil, fmt.Errorf("read the version of a seat map: %w", err)
 			}
-			if now.Writes == before.version.Writes && now.Seats == int64(len(before.seats)) {
-				return before.again(asOf), nil
+			if now.Seats == int64(len(before.seats)) {
+				if now.Sum == before.version.Sum {
+					return before.again(asOf), nil
+				}
+				written, err := queries.SeatsWrittenSince(ctx, dbsqlc.SeatsWrittenSinceParams{
+					TenantID: key.tenant.UUID, Region: string(key.show.Region), ShowID: key.show.UUID, Since: before.asOf.Add(-longestWrite).Unix(),
+				})
+				if err != nil {
+					return nil, fmt.Errorf("read the seats that have changed: %w", err)
+				}
+				if found, ok := before.with(asOf, now.Sum, rowsOf(written)); ok {
+					return found, nil
+				}
 			}
 		}
 		rows, err := queries.SeatStatuses(ctx, dbsqlc.SeatStatusesParams{TenantID: key.tenant.UUID, Region: string(key.show.Region), ShowID: key.show.UUID})

@@ -61,7 +61,7 @@ const holdBatch = 1000
 // together.
 func (s *Service) WatchHold(ctx context.Context, actor tenants.Actor, id HoldID) (*HoldWatch, Hold, error) {
 	// The watch is first, so that no change falls between it and the read.
-	watch := s.holds.add(holdPlace{tenant: actor.Tenant.UUID, region: id.Region}, id.UUID)
+	watch := s.holds.add(holdPlace{tenant: actor.Tenant.UUID, region: id.Region}, id.UUID) //nolint:contextcheck // the poll is for all who watch
 	hold, err := s.Hold(ctx, actor, id)
 	if err != nil {
 		watch.Close()

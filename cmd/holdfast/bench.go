@@ -35,6 +35,7 @@ type benchCommand struct {
 	Attempts  int      `default:"100000" help:"How many open payments are reconciled."`
 
 	Soak time.Duration `default:"10m" help:"How long the soak lasts."`
+	Bare string        `hidden:"" help:"Serve the answer at this address from a bare handler, as the benchmark of maps compares with."`
 }
 
 // errBench makes the command fail when holds failed or the audit found something; the report says
@@ -44,12 +45,15 @@ var errBench = errors.New("the benchmark met failures")
 // Run measures holds through GraphQL over HTTP against a server process of its own. It prints
 // figures and judges only whether everything was right, not how fast it was.
 func (c *benchCommand) Run(ctx context.Context, root *cli) error {
+	if c.Bare != "" {
+		return serveBare(ctx, c.Bare, root.logger())
+	}
 	executable, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the program's own file: %w", err)
 	}
 	report, err := runBench(ctx, benchConfig{
-		DatabaseURL: root.DatabaseURL, Server: []string{executable, "serve"}, Progress: os.Stderr, Durable: c.Durable,
+		DatabaseURL: root.DatabaseURL, Server: []string{executable, "serve"}, Bare: []string{executable, "bench", "--bare"}, Progress: os.Stderr, Durable: c.Durable,
 		Seconds: c.Seconds, Clients: c.Clients, Scenarios: c.Scenarios, Baseline: c.Baseline,
 		Seats: c.Seats, Shards: c.Shards, Guests: c.Guests,
 		Sections: c.Sections, Jobs: c.Jobs, Nights: c.Nights, Due: c.Due,
@@ -77,6 +81,8 @@ type benchConfig struct {
 	DatabaseURL string
 	// Server is the command that serves, such as holdfast and its argument serve.
 	Server []string
+	// Bare is the command that serves the answer at an address, which is added to it.
+	Bare []string
 	// Progress receives lines for people.
 	Progress io.Writer
 	// Durable asks of an engine that is started here to wait for the disk.

@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"time"
@@ -46,8 +48,8 @@ type benchMaps struct {
 	// Bytes are of one answer, ZippedBytes as it is sent.
 	Bytes       int `json:"bytes"`
 	ZippedBytes int `json:"zippedBytes"`
-	// PerSecond are the answers, Bare those of a handler of net/http that serves the same bytes, in this
-	// process; Ratio is the median of the rounds'.
+	// PerSecond are the answers, Bare those of a handler of net/http that serves the same bytes, in a
+	// process of its own, too; Ratio is the median of the rounds'.
 	PerSecond float64 `json:"perSecond"`
 	Bare      float64 `json:"barePerSecond"`
 	Ratio     float64 `json:"ratio"`
@@ -108,24 +110,23 @@ func measureMaps(ctx context.Context, a *app, config benchConfig, say func(strin
 	return report, audit.OK && len(report.Errors) == 0, err
 }
 
-func (m *benchMaps) measure(ctx context.Context, stock *benchStock, server string, config benchConfig, say func(string, ...any)) error {
+func (m *benchMaps) measure(ctx context.Context, stock *benchStock, server string, config benchConfig, say func(string, ...any)) (err error) {
 	reader := newMapReader(server, stock)
 	defer reader.http.CloseIdleConnections()
 	plain, _, err := reader.read(ctx, false)
 	if err != nil {
 		return err
 	}
-	zipped, header, err := reader.read(ctx, true)
+	zipped, _, err := reader.read(ctx, true)
 	if err != nil {
 		return err
 	}
 	m.Bytes, m.ZippedBytes = len(plain), len(zipped)
-	listener, err := bind(ctx, "127.0.0.1:0")
+	bare, err := startBenchServer(ctx, append(slices.Clone(config.Bare), reader.url), "", benchBareKey+"="+stock.key)
 	if err != nil {
 		return err
 	}
-	bare := serveOn(listener, bareHandler(zipped, header))
-	defer func() { _ = bare.close(ctx) }()
+	defer func() { err = errors.Join(err, bare.stop()) }()
 	bareReader := newMapReader(bare.url, stock)
 	defer bareReader.http.CloseIdleConnections()
 
@@ -186,6 +187,31 @@ func (m *benchMaps) round(ctx context.Context, config benchConfig, reader *mapRe
 func middleRate(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[len(sorted)/2]
+}
+
+// benchBareKey is the key with which the bare server reads the answer that it serves.
+const benchBareKey = "HOLDFAST_BENCH_KEY"
+
+// serveBare reads an answer once and serves it until it is told to end, in a process of its own, as the
+// server that it is compared with.
+func serveBare(ctx context.Context, address string, logger *slog.Logger) error {
+	reader := &mapReader{http: &http.Client{Timeout: apiCallTimeout}, url: address, key: os.Getenv(benchBareKey)}
+	body, header, err := reader.read(ctx, true)
+	if err != nil {
+		return err
+	}
+	listener, err := bind(ctx, "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	s := serveOn(listener, bareHandler(body, header))
+	logger.InfoContext(ctx, "serving", "url", s.url)
+	select {
+	case <-ctx.Done():
+		err = nil
+	case err = <-s.failures:
+	}
+	return errors.Join(err, s.close(ctx))
 }
 
 // bareHandler serves the same bytes with the same headers, and does nothing else.

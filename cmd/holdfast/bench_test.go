@@ -34,10 +34,29 @@ func TestServerProcess(t *testing.T) {
 	}
 }
 
+// bareArgument makes the test binary a bare server: see TestBareProcess.
+const bareArgument = "bare-for-benchmark"
+
+// TestBareProcess is `holdfast bench --bare` when the benchmark of another test starts this binary for
+// it, and otherwise nothing.
+func TestBareProcess(t *testing.T) {
+	t.Parallel()
+	arguments := flag.Args()
+	if !slices.Contains(arguments, bareArgument) {
+		return
+	}
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt)
+	defer stop()
+	if code := run(ctx, []string{"bench", "--bare", arguments[len(arguments)-1]}); code != 0 {
+		t.Errorf("bench --bare ended with %d", code)
+	}
+}
+
 func smallBench(t *testing.T) benchConfig {
 	t.Helper()
 	return benchConfig{
 		DatabaseURL: dbtest.URL(t), Server: []string{os.Args[0], "-test.run=^TestServerProcess$", serveArgument}, Progress: io.Discard,
+		Bare:    []string{os.Args[0], "-test.run=^TestBareProcess$", bareArgument},
 		Seconds: 1, Clients: []int{2}, Scenarios: []string{benchSeats, benchPool, benchNights}, Baseline: true,
 		Seats: 500, Shards: 2, Guests: 10,
 		Sections: []string{benchHolds, benchRiver, benchMigrating, benchSweeping}, Jobs: 50, Nights: 2500, Due: 300,

@@ -75,7 +75,7 @@ WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id
 
 -- name: PastSeatsFree :execrows
 UPDATE past_show_seats
-SET state = 'AVAILABLE', hold_id = NULL, claimable_at = NULL, version = version + 1
+SET state = 'AVAILABLE', hold_id = NULL, claimable_at = NULL, version = GREATEST(version + 1, EXTRACT(EPOCH FROM transaction_timestamp())::bigint)
 WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id AND seat_id = ANY(@seat_ids::uuid[])
     AND state = @from_state::text AND hold_id = ANY(@hold_ids::uuid[]);
 

@@ -77,7 +77,7 @@ func (q *Queries) PastPoolCountersInsert(ctx context.Context, arg PastPoolCounte
 
 const pastSeatsFree = `-- name: PastSeatsFree :execrows
 UPDATE past_show_seats
-SET state = 'AVAILABLE', hold_id = NULL, claimable_at = NULL, version = version + 1
+SET state = 'AVAILABLE', hold_id = NULL, claimable_at = NULL, version = GREATEST(version + 1, EXTRACT(EPOCH FROM transaction_timestamp())::bigint)
 WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND seat_id = ANY($4::uuid[])
     AND state = $5::text AND hold_id = ANY($6::uuid[])
 `
