@@ -42,8 +42,14 @@ func (r *Resolver) RefusedLine() generated.RefusedLineResolver { return &refused
 // RoomType returns generated.RoomTypeResolver implementation.
 func (r *Resolver) RoomType() generated.RoomTypeResolver { return &roomTypeResolver{r} }
 
+// SeatMap returns generated.SeatMapResolver implementation.
+func (r *Resolver) SeatMap() generated.SeatMapResolver { return &seatMapResolver{r} }
+
 // Show returns generated.ShowResolver implementation.
 func (r *Resolver) Show() generated.ShowResolver { return &showResolver{r} }
+
+// Subscription returns generated.SubscriptionResolver implementation.
+func (r *Resolver) Subscription() generated.SubscriptionResolver { return &subscriptionResolver{r} }
 
 // Unit returns generated.UnitResolver implementation.
 func (r *Resolver) Unit() generated.UnitResolver { return &unitResolver{r} }
@@ -52,19 +58,21 @@ func (r *Resolver) Unit() generated.UnitResolver { return &unitResolver{r} }
 func (r *Resolver) Venue() generated.VenueResolver { return &venueResolver{r} }
 
 type (
-	mutationResolver    struct{ *Resolver }
-	queryResolver       struct{ *Resolver }
-	allotmentResolver   struct{ *Resolver }
-	bookingResolver     struct{ *Resolver }
-	eventResolver       struct{ *Resolver }
-	holdResolver        struct{ *Resolver }
-	paymentResolver     struct{ *Resolver }
-	propertyResolver    struct{ *Resolver }
-	refusedLineResolver struct{ *Resolver }
-	roomTypeResolver    struct{ *Resolver }
-	showResolver        struct{ *Resolver }
-	unitResolver        struct{ *Resolver }
-	venueResolver       struct{ *Resolver }
+	allotmentResolver    struct{ *Resolver }
+	bookingResolver      struct{ *Resolver }
+	eventResolver        struct{ *Resolver }
+	holdResolver         struct{ *Resolver }
+	mutationResolver     struct{ *Resolver }
+	paymentResolver      struct{ *Resolver }
+	propertyResolver     struct{ *Resolver }
+	queryResolver        struct{ *Resolver }
+	refusedLineResolver  struct{ *Resolver }
+	roomTypeResolver     struct{ *Resolver }
+	seatMapResolver      struct{ *Resolver }
+	showResolver         struct{ *Resolver }
+	subscriptionResolver struct{ *Resolver }
+	unitResolver         struct{ *Resolver }
+	venueResolver        struct{ *Resolver }
 )
 
 // Node is the resolver for the node field. The id's kind chooses the field that reads it.

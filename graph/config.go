@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"net/url"
 	"time"
 
@@ -53,6 +54,24 @@ type Config struct {
 	MaxPersistedQueries int
 	// MaxCachedSeats bounds the charts kept in memory, at about 300 bytes a seat. Default 500,000.
 	MaxCachedSeats int
+	// MaxAnswerAge is how old what a kept answer says may be when it is sent. Answers are kept for public
+	// queries over GET only. Default 2 seconds.
+	MaxAnswerAge time.Duration
+	// MaxAnswerBytes bounds the memory of kept answers. Default 64 MiB.
+	MaxAnswerBytes int64
+	// Streams are the handler's subscriptions, for whoever ends them before the process stops. Default:
+	// some that nobody ends.
+	Streams *Streams
+	// MaxSubscribers bounds the connections of subscribers. Default 10,000.
+	MaxSubscribers int
+	// MaxSubscriptionsPerKey bounds the subscriptions with one key. Default 5,000.
+	MaxSubscriptionsPerKey int
+	// MaxSubscribersPerAddress bounds the connections of subscribers from one address. Default 1,000,
+	// because many people may share one.
+	MaxSubscribersPerAddress int
+	// ClientAddress tells the address that a request comes from. Default: the other end of the
+	// connection, which behind a load balancer is the balancer.
+	ClientAddress func(r *http.Request) string
 	// BatchWait is how long a field waits for others that want something of the same kind, so that
 	// it is read at once. Default 1 millisecond.
 	BatchWait time.Duration
@@ -71,7 +90,7 @@ func (c Config) withDefaults() Config {
 	for _, set := range []struct {
 		target *int64
 		value  int64
-	}{{&c.MaxBodyBytes, 1 << 20}, {&c.MaxAdminBodyBytes, 16 << 20}} {
+	}{{&c.MaxBodyBytes, 1 << 20}, {&c.MaxAdminBodyBytes, 16 << 20}, {&c.MaxAnswerBytes, 64 << 20}} {
 		if *set.target == 0 {
 			*set.target = set.value
 		}
@@ -86,6 +105,9 @@ func (c Config) withDefaults() Config {
 		{&c.MaxCost, 10_000},
 		{&c.MaxPersistedQueries, 1000},
 		{&c.MaxCachedSeats, 500_000},
+		{&c.MaxSubscribers, 10_000},
+		{&c.MaxSubscriptionsPerKey, 5000},
+		{&c.MaxSubscribersPerAddress, 1000},
 	} {
 		if *set.target == 0 {
 			*set.target = set.value
@@ -93,6 +115,15 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxDuration == 0 {
 		c.MaxDuration = 30 * time.Second
+	}
+	if c.MaxAnswerAge == 0 {
+		c.MaxAnswerAge = 2 * time.Second
+	}
+	if c.Streams == nil {
+		c.Streams = NewStreams()
+	}
+	if c.ClientAddress == nil {
+		c.ClientAddress = clientAddress
 	}
 	if c.BatchWait == 0 {
 		c.BatchWait = time.Millisecond
@@ -118,6 +149,11 @@ func (c Config) Validate() error {
 		{"MaxDuration", int64(c.MaxDuration)},
 		{"MaxPersistedQueries", int64(c.MaxPersistedQueries)},
 		{"MaxCachedSeats", int64(c.MaxCachedSeats)},
+		{"MaxSubscribers", int64(c.MaxSubscribers)},
+		{"MaxSubscriptionsPerKey", int64(c.MaxSubscriptionsPerKey)},
+		{"MaxSubscribersPerAddress", int64(c.MaxSubscribersPerAddress)},
+		{"MaxAnswerAge", int64(c.MaxAnswerAge)},
+		{"MaxAnswerBytes", c.MaxAnswerBytes},
 		{"BatchWait", int64(c.BatchWait)},
 	} {
 		if bound.value < 0 {

@@ -18,5 +18,6 @@
 //     what went wrong here, is an error.
 //   - No error shows a cause, a statement or a stack: they go to the log under the error's id.
 //   - The number of statements of an operation does not grow with the length of its lists.
-//   - Geometry is immutable and kept in memory; status and stock are always read.
+//   - Geometry is immutable and kept in memory. Whole answers to public queries over GET are kept for
+//     two seconds at most; all else of status and stock is read when it is asked for.
 package graph

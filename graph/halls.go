@@ -24,6 +24,8 @@ import (
 type hall struct {
 	chart generated.Chart
 	seats map[uuid.UUID]*generated.Seat
+	// places are the numbers of the seats in the order of the chart.
+	places map[uuid.UUID]int
 }
 
 // hallKey names a chart as one sort of caller may read it: a chart that an admin brought into the
@@ -118,7 +120,7 @@ func newHall(id inventory.ChartID, chart *charts.Chart) (*hall, error) {
 		return nil, fmt.Errorf("hash the geometry of %s: %w", id, err)
 	}
 	sum := sha256.Sum256(encoded)
-	h := &hall{seats: make(map[uuid.UUID]*generated.Seat, chart.SeatCount())}
+	h := &hall{seats: make(map[uuid.UUID]*generated.Seat, chart.SeatCount()), places: make(map[uuid.UUID]int, chart.SeatCount())}
 	h.chart = generated.Chart{
 		ID: id.String(), Name: chart.Name, GeometryVersion: hex.EncodeToString(sum[:16]), SeatCount: int64(chart.SeatCount()),
 		Size: generated.Size{Width: chart.Size.Width, Height: chart.Size.Height}, FocalPoint: pointView(chart.FocalPoint),
@@ -147,6 +149,7 @@ func (h *hall) zone(id inventory.ChartID, zone *charts.Zone) generated.Zone {
 		for s := range row.Seats {
 			shown.Seats[s] = seatView(id, charts.Place{Zone: zone, Row: row, Seat: &row.Seats[s]})
 			h.seats[row.Seats[s].ID] = &shown.Seats[s]
+			h.places[row.Seats[s].ID] = len(h.places)
 		}
 		view.Rows[r] = shown
 	}

@@ -56,6 +56,10 @@ func NewHandler(config Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	answers, err := newAnswerCache(answerBounds{maxAge: config.MaxAnswerAge, maxBytes: config.MaxAnswerBytes}, measured)
+	if err != nil {
+		return nil, err
+	}
 	halls, err := newHallCache(config.Inventory, config.MaxCachedSeats)
 	if err != nil {
 		return nil, err
@@ -70,13 +74,19 @@ func NewHandler(config Config) (http.Handler, error) {
 	}
 	resolver := &Resolver{
 		tenants: config.Tenants, inventory: config.Inventory, bookings: config.Bookings, advisor: config.Advisor, events: config.Events,
-		authorizer: config.Authorizer, halls: halls,
+		authorizer: config.Authorizer, halls: halls, metrics: measured,
 	}
 	schema := generated.NewExecutableSchema(generated.Config{Resolvers: resolver})
 	faults := &presenter{logger: config.Logger}
 
 	server := handler.New(schema)
-	server.AddTransport(&transport{config: config, resolver: resolver, metrics: measured})
+	a := &api{config: config, faults: faults, server: server}
+	if err := config.Metrics.Register(config.Streams); err != nil {
+		return nil, fmt.Errorf("register the metrics of subscriptions: %w", err)
+	}
+	server.AddTransport(&transport{
+		config: config, resolver: resolver, metrics: measured, answers: answers, faults: faults, streams: config.Streams, api: a,
+	})
 	server.SetQueryCache(parsed)
 	server.SetParserTokenLimit(config.MaxTokens)
 	server.SetDisableSuggestion(!config.Introspection)
@@ -87,22 +97,25 @@ func NewHandler(config Config) (http.Handler, error) {
 		server.Use(extension.Introspection{})
 	}
 	server.Use(&limits{maxDepth: config.MaxDepth, maxCost: config.MaxCost, introspection: config.Introspection})
-	server.AroundRootFields(freshLoaders(resolver, config))
+	server.AroundRootFields(freshLoaders(resolver, config, answers))
 	server.AroundOperations(measured.countRefusals)
-	return &api{config: config, faults: faults, server: server}, nil
+	server.AroundResponses(freshEvents(resolver, config))
+	return a, nil
 }
 
 // freshLoaders gives each mutation of an operation loaders of its own: what an earlier one read may
 // have been changed by it. Only an operation that does nothing but browse may be answered with stale
 // reads: what answers a mutation shows what it has done, and a buyer's hold what it holds.
-func freshLoaders(resolver *Resolver, config Config) graphql.RootFieldMiddleware {
+func freshLoaders(resolver *Resolver, config Config, answers *answerCache) graphql.RootFieldMiddleware {
 	return func(ctx context.Context, next graphql.RootResolver) graphql.Marshaler {
 		operation := graphql.GetOperationContext(ctx).Operation
 		if !onlyBrowses(operation) {
 			ctx = db.Fresh(ctx)
 		}
 		if operation.Operation == ast.Mutation {
-			ctx = withLoaders(ctx, newLoaders(resolver, actorOf(ctx), config.BatchWait))
+			actor := actorOf(ctx)
+			ctx = withLoaders(ctx, newLoaders(resolver, actor, config.BatchWait))
+			defer answers.changed(actor.Tenant)
 		}
 		return next(ctx)
 	}
@@ -130,8 +143,12 @@ func onlyBrowses(operation *ast.OperationDefinition) bool {
 
 // ServeHTTP tells who calls before anything of the request is read.
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	ctx, cancel := context.WithTimeout(withRequestID(r.Context(), requestIDOf(r)), a.config.MaxDuration)
-	defer cancel()
+	ctx := withRequestID(r.Context(), requestIDOf(r))
+	if !isStream(r) {
+		limited, cancel := context.WithTimeout(ctx, a.config.MaxDuration)
+		defer cancel()
+		ctx = limited
+	}
 	header := w.Header()
 	header.Set(headerRequestID, requestIDFrom(ctx))
 	header.Set("X-Content-Type-Options", "nosniff")
@@ -156,6 +173,11 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusMethodNotAllowed, failure(codeBadInput, "expected a POST with a JSON body, or a GET of a query"))
 		return
 	}
+	if isSocket(r) {
+		// Who it is comes with its first message.
+		a.server.ServeHTTP(w, r.WithContext(ctx))
+		return
+	}
 	actor, err := a.authenticate(ctx, r)
 	if err != nil {
 		answer(w, statusOf(err), a.faults.present(ctx, err))
@@ -165,31 +187,24 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *api) authenticate(ctx context.Context, r *http.Request) (tenants.Actor, error) {
-	bearer, err := onlyOne(r, "Authorization")
-	if err != nil {
-		return tenants.Actor{}, err
+	for _, name := range []string{"Authorization", headerSession} {
+		if err := onlyOne(r, name); err != nil {
+			return tenants.Actor{}, err
+		}
 	}
-	session, err := onlyOne(r, headerSession)
-	if err != nil {
-		return tenants.Actor{}, err
-	}
-	credential, err := tenants.ParseBearer(bearer)
-	if err != nil {
-		return tenants.Actor{}, err
-	}
-	return a.config.Tenants.Authenticate(ctx, credential, strings.TrimSpace(session))
+	return a.actorFor(ctx, credentialsOf(r))
 }
 
-// onlyOne is the value of a header that must not come twice: which of two would count?
-func onlyOne(r *http.Request, name string) (string, error) {
-	values := r.Header.Values(name)
-	switch len(values) {
-	case 0:
-		return "", nil
-	case 1:
-		return values[0], nil
+func credentialsOf(r *http.Request) credentials {
+	return credentials{bearer: r.Header.Get("Authorization"), session: r.Header.Get(headerSession)}
+}
+
+// onlyOne refuses a header that must not come twice: which of two would count?
+func onlyOne(r *http.Request, name string) error {
+	if n := len(r.Header.Values(name)); n > 1 {
+		return fault.Unauthenticated("%s: expected one header, got %d", name, n)
 	}
-	return "", fault.Unauthenticated("%s: expected one header, got %d", name, len(values))
+	return nil
 }
 
 func statusOf(err error) int {
@@ -222,7 +237,7 @@ func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 		}
 		header.Set("Access-Control-Allow-Origin", origin)
 	}
-	header.Set("Access-Control-Expose-Headers", headerRequestID)
+	header.Set("Access-Control-Expose-Headers", "Etag, "+headerRequestID)
 	return true
 }
 
@@ -230,7 +245,7 @@ func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 func (a *api) preflight(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Methods", allowedMethods)
-	header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, "+headerSession+", "+headerRequestID)
+	header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, If-None-Match, "+headerSession+", "+headerRequestID)
 	header.Set("Access-Control-Max-Age", "86400")
 	header.Del("Content-Type")
 	w.WriteHeader(http.StatusNoContent)

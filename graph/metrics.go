@@ -19,12 +19,20 @@ import (
 const (
 	operationNone    = "none"
 	operationSeveral = "several"
+
+	outcomeOK = "ok"
 )
 
 // metrics are the figures of operations.
 type metrics struct {
 	duration *prometheus.HistogramVec
 	refusals *prometheus.CounterVec
+	// Of answers that are kept.
+	answers       *prometheus.CounterVec
+	answerBytes   prometheus.Gauge
+	answersKept   prometheus.Gauge
+	mapAge        prometheus.Histogram
+	subscriptions *prometheus.CounterVec
 }
 
 func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
@@ -40,8 +48,29 @@ func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
 			Help: "Mutations that were refused, by root field and the code that the client was told. SOLD_OUT is business; " +
 				"a rising BUSY means that more want to buy than the server can let through.",
 		}, []string{"operation", "code"}),
+		answers: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "holdfast_public_answers_total",
+			Help: "Public queries over GET by how they were answered: hit, from memory; miss, executed; shared, by the execution of " +
+				"another; and not_kept, executed answers that got no room. Many misses and not_kept are questions that nobody asks twice.",
+		}, []string{"outcome"}),
+		answerBytes: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "holdfast_public_answer_bytes", Help: "Memory of the answers that are kept, which is bounded.",
+		}),
+		answersKept: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "holdfast_public_answers", Help: "Answers that are kept, some of them too old to be sent.",
+		}),
+		mapAge: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "holdfast_map_age_seconds",
+			Help: "How long ago the seats were read that a client was sent. Above two seconds, buyers click seats that are gone: " +
+				"the database is slow to answer.",
+			Buckets: []float64{0.1, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 2, 3, 5, 10, 30},
+		}),
 	}
-	for _, collector := range []prometheus.Collector{m.duration, m.refusals} {
+	m.subscriptions = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "holdfast_subscriptions_ended_total",
+		Help: "Subscriptions that have ended, by why: client, finished, failed, slow (it did not read) and stopping (the server is).",
+	}, []string{"reason"})
+	for _, collector := range []prometheus.Collector{m.duration, m.refusals, m.answers, m.answerBytes, m.answersKept, m.mapAge, m.subscriptions} {
 		if err := registerer.Register(collector); err != nil {
 			return nil, fmt.Errorf("register the metrics of GraphQL operations: %w", err)
 		}
@@ -77,6 +106,9 @@ func refusalCode(refusal generated.Refusal) string {
 	return string(code)
 }
 
+// mapServed notes the age of the seats that a client is sent.
+func (m *metrics) mapServed(age time.Duration) { m.mapAge.Observe(age.Seconds()) }
+
 func (m *metrics) observe(operation, outcome string, duration time.Duration) {
 	m.duration.WithLabelValues(operation, strings.ToLower(outcome)).Observe(duration.Seconds())
 }
@@ -95,7 +127,7 @@ func operationName(operation *ast.OperationDefinition) string {
 
 func outcomeOf(response *graphql.Response) string {
 	if len(response.Errors) == 0 {
-		return "ok"
+		return outcomeOK
 	}
 	code, ok := response.Errors[0].Extensions["code"].(string)
 	if !ok {

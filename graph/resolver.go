@@ -71,7 +71,9 @@ type Inventory interface {
 	ShowsByID(ctx context.Context, actor tenants.Actor, wanted []inventory.ShowID) (map[inventory.ShowID]inventory.Show, error)
 	PriceLevelsOfShows(ctx context.Context, actor tenants.Actor, shows []inventory.Show) (map[inventory.ShowID][]inventory.PriceLevel, error)
 	PoolsOfShows(ctx context.Context, actor tenants.Actor, shows []inventory.ShowID) (map[inventory.ShowID][]inventory.Pool, error)
-	SeatMap(ctx context.Context, actor tenants.Actor, show inventory.ShowID) (inventory.SeatMap, error)
+	SeatBoard(ctx context.Context, actor tenants.Actor, show inventory.ShowID, maxAge time.Duration) (inventory.SeatBoard, error)
+	WatchSeats(actor tenants.Actor, show inventory.ShowID) (*inventory.BoardWatch, error)
+	WatchHold(ctx context.Context, actor tenants.Actor, id inventory.HoldID) (*inventory.HoldWatch, inventory.Hold, error)
 	RoomTypesOfProperties(ctx context.Context, actor tenants.Actor, properties []tenants.PropertyID) (map[tenants.PropertyID][]inventory.RoomType, error)
 	RoomTypesByID(ctx context.Context, actor tenants.Actor, wanted []inventory.RoomTypeID) (map[inventory.RoomTypeID]inventory.RoomType, error)
 	Calendar(ctx context.Context, actor tenants.Actor, property tenants.Property, roomTypes []inventory.RoomTypeID, first, last civil.Date) (inventory.Calendar, error)
@@ -150,6 +152,7 @@ type Resolver struct {
 	events     Events
 	authorizer Authorizer
 	halls      *hallCache
+	metrics    *metrics
 }
 
 // actorKey is where a request's context carries who it acts as.

@@ -197,23 +197,6 @@ func (r *Resolver) poolsOf(ctx context.Context, show inventory.Show) ([]generate
 	return views, nil
 }
 
-// SeatMap is the resolver for the seatMap field.
-func (r *showResolver) SeatMap(ctx context.Context, obj *generated.Show) (*generated.SeatMap, error) {
-	if obj.Source.Chart == nil {
-		return nil, nil //nolint:nilnil // a show without assigned seats has no seat map
-	}
-	actor := actorOf(ctx)
-	geometry, err := r.halls.get(ctx, actor, *obj.Source.Chart)
-	if err != nil {
-		return nil, err
-	}
-	seats, err := r.inventory.SeatMap(ctx, actor, obj.Source.ID)
-	if err != nil {
-		return nil, err
-	}
-	return seatMapView(seats, geometry)
-}
-
 // seatOf finds a seat of a show in its chart; nil when the show or the seat is not there for the
 // actor.
 func (r *Resolver) seatOf(ctx context.Context, show inventory.ShowID, seat inventory.SeatID) (*generated.Seat, error) {

@@ -1,8 +1,6 @@
 package graph
 
 import (
-	"fmt"
-
 	"github.com/holdfast/holdfast/graph/generated"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/inventory/charts"
@@ -28,25 +26,6 @@ func poolView(p inventory.Pool, level inventory.PriceLevel) generated.Pool {
 		ID: p.ID.String(), Name: p.Name, Capacity: p.Capacity, Available: p.Available,
 		PriceLevel: priceLevelView(level), Price: moneyView(level.Amount), AsOf: p.AsOf,
 	}
-}
-
-// seatMapView joins the status of a show's seats with its chart, whose ids and labels are made once.
-func seatMapView(seats inventory.SeatMap, geometry *hall) (*generated.SeatMap, error) {
-	view := &generated.SeatMap{AsOf: seats.AsOf, Seats: make([]generated.SeatState, len(seats.Seats))}
-	levels := map[inventory.PriceLevelID]string{}
-	for i, seat := range seats.Seats {
-		shown, ok := geometry.seats[seat.Seat.UUID]
-		if !ok {
-			return nil, fmt.Errorf("seat %s of show %s is not in its chart", seat.Seat, seats.Show)
-		}
-		level, ok := levels[seat.PriceLevel]
-		if !ok {
-			level = seat.PriceLevel.String()
-			levels[seat.PriceLevel] = level
-		}
-		view.Seats[i] = generated.SeatState{SeatID: shown.ID, Seat: *shown, PriceLevelID: level, Status: generated.SeatStatus(seat.Status)}
-	}
-	return view, nil
 }
 
 func chartRejectedView(e *charts.ProblemsError) generated.ChartRejected {

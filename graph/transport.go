@@ -34,6 +34,10 @@ type transport struct {
 	config   Config
 	resolver *Resolver
 	metrics  *metrics
+	answers  *answerCache
+	faults   *presenter
+	streams  *Streams
+	api      *api
 }
 
 // Supports is asked by gqlgen; the handler lets nothing else through.
@@ -58,9 +62,20 @@ func refuse(status int, field, format string, args ...any) *problem {
 
 // Do reads the operation, runs it and answers.
 func (t *transport) Do(w http.ResponseWriter, r *http.Request, executor graphql.GraphExecutor) {
+	switch {
+	case isSocket(r):
+		t.serveSocket(w, r, executor)
+		return
+	case isStream(r):
+		t.serveEvents(w, r, actorOf(r.Context()), credentialsOf(r), executor)
+		return
+	}
 	start := time.Now()
 	read := t.readPost
 	if r.Method == http.MethodGet {
+		if t.servePublic(w, r, actorOf(r.Context()), executor) {
+			return
+		}
 		read = t.readGet
 	}
 	params, refused := read(w, r)
@@ -75,7 +90,7 @@ func (t *transport) Do(w http.ResponseWriter, r *http.Request, executor graphql.
 	status, name, response := run(ctx, executor, params, r.Method)
 	if response == nil {
 		status = http.StatusServiceUnavailable
-		response = &graphql.Response{Errors: gqlerror.List{failure(codeUnavailable, "the request was given up before it was answered")}}
+		response = &graphql.Response{Errors: gqlerror.List{failure(codeUnavailable, givenUp)}}
 	}
 	t.metrics.observe(name, outcomeOf(response), time.Since(start))
 	write(w, status, response)
@@ -101,6 +116,10 @@ func run(ctx context.Context, executor graphql.GraphExecutor, params *graphql.Ra
 	if method == http.MethodGet && operation.Operation.Operation != ast.Query {
 		refused := failure(codeBadInput, "a GET carries queries only; send this as a POST")
 		return http.StatusMethodNotAllowed, operationNone, &graphql.Response{Errors: gqlerror.List{refused}}
+	}
+	if operation.Operation.Operation == ast.Subscription {
+		refused := failure(codeBadInput, onlyStreams)
+		return http.StatusNotAcceptable, operationNone, &graphql.Response{Errors: gqlerror.List{refused}}
 	}
 	name := operationName(operation.Operation)
 	ctx, span := otel.Tracer("github.com/holdfast/holdfast/graph").Start(ctx, "graphql "+name)

@@ -87,9 +87,10 @@ type SeatState struct {
 
 // SeatMap is the status of every seat of a show. The geometry is the chart's, apart and immutable.
 type SeatMap struct {
-	Show  ShowID
-	Seats []SeatState
-	AsOf  time.Time
+	Show    ShowID
+	Seats   []SeatState
+	AsOf    time.Time
+	Version MapVersion
 }
 
 // RoomType is what a hotel sells.
@@ -316,40 +317,15 @@ func poolsOfShows(ctx context.Context, at db.Snapshot, actor tenants.Actor, show
 	return pools, nil
 }
 
-// SeatMap reads the status of every seat of a show, as this actor's channel sees it.
+// SeatMap reads the status of every seat of a show, as this actor's channel sees it at present.
 func (s *Service) SeatMap(ctx context.Context, actor tenants.Actor, show ShowID) (SeatMap, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionAvailabilityRead, actor.Tenant); err != nil {
-		return SeatMap{}, err
-	}
-	// May be stale: the map of a show on sale is what most people look at, and a claim locks the seats
-	// themselves.
-	return db.InSnapshotAsOf(ctx, s.db, func(ctx context.Context, at db.Snapshot) (SeatMap, error) {
-		return seatMap(ctx, at, actor, show)
-	}, db.Stale(mapStaleness))
-}
-
-func seatMap(ctx context.Context, at db.Snapshot, actor tenants.Actor, show ShowID) (SeatMap, error) {
-	asOf, err := at.AsOf(ctx)
+	board, err := s.SeatBoard(ctx, actor, show, 0)
 	if err != nil {
 		return SeatMap{}, err
 	}
-	rows, err := dbsqlc.New(at.Tx).SeatStatuses(ctx, dbsqlc.SeatStatusesParams{TenantID: actor.Tenant.UUID, Region: string(show.Region), ShowID: show.UUID, AsOf: asOf})
-	if err != nil {
-		return SeatMap{}, fmt.Errorf("read the seat map: %w", err)
-	}
-	result := SeatMap{Show: show, AsOf: asOf, Seats: make([]SeatState, len(rows))}
-	for i, row := range rows {
-		state := SeatState{
-			Seat: SeatID{Region: show.Region, UUID: row.SeatID}, PriceLevel: PriceLevelID{Region: show.Region, UUID: row.PriceLevelID},
-			Status: SeatStatus(row.State),
-		}
-		switch {
-		case row.Due:
-			state.Status = SeatStatusAvailable
-		case row.State == string(seatStateAvailable) && row.BlockChannelID != nil && *row.BlockChannelID != actor.Channel.UUID:
-			state.Status = SeatStatusBlocked
-		}
-		result.Seats[i] = state
+	result := SeatMap{Show: show, AsOf: board.AsOf(), Version: board.Version(), Seats: make([]SeatState, board.Len())}
+	for i := range result.Seats {
+		result.Seats[i] = board.Seat(i)
 	}
 	return result, nil
 }

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"context"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
@@ -46,4 +47,25 @@ func (s *Service) PlaceTogether(ctx context.Context, orders []Order) []Placed {
 type Placed struct {
 	Hold Hold
 	Err  error
+}
+
+// CountBoardReads counts the reads of boards, each of which waits for the channel to be closed.
+func CountBoardReads(s *Service, reads *atomic.Int64) (release chan struct{}) {
+	release = make(chan struct{})
+	s.boards.read = func(ctx context.Context, key boardKey, before *board, stale bool) (*board, error) {
+		reads.Add(1)
+		<-release
+		return s.readBoard(ctx, key, before, stale)
+	}
+	return release
+}
+
+// BoundBoards bounds the seats that are kept.
+func BoundBoards(s *Service, seats int) { s.boards.maxSeats = seats }
+
+// KeptBoards counts the shows and seats that are kept.
+func KeptBoards(s *Service) (shows, seats int) {
+	s.boards.mu.Lock()
+	defer s.boards.mu.Unlock()
+	return s.boards.shows.Len(), s.boards.seats
 }

@@ -24,6 +24,8 @@ type Service struct {
 	halls      *halls
 	choices    *choiceMaps
 	spread     *spread
+	boards     *boards
+	holds      *holdWatches
 }
 
 // Option changes a Service that is being made.
@@ -39,6 +41,8 @@ func NewService(d *db.DB, authorizer Authorizer, options ...Option) *Service {
 		halls: newHalls(d), choices: newChoiceMaps(d), spread: newSpread(),
 	}
 	s.claims.decide = s.decide
+	s.boards = newBoards(maxBoardSeats, s.readBoard)
+	s.holds = newHoldWatches(s.readHoldVersions)
 	for _, option := range options {
 		option(s)
 	}

@@ -19,7 +19,7 @@ import (
 type benchCommand struct {
 	JSON      bool     `name:"json" help:"Print one JSON object."`
 	Seconds   float64  `default:"5" help:"How long each cell is measured, after a warm-up of a fifth of it."`
-	Sections  []string `default:"holds,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong)."`
+	Sections  []string `default:"holds,map,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), map (reading a seat map while it changes), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong)."`
 	Clients   []int    `default:"1,16,64" help:"How many clients hold at once, each its next hold when the last is answered."`
 	Scenarios []string `default:"seats,pool,nights" help:"What is held: seats (one seat), pool (one unit of one hot pool), nights (a room for three nights), and best-available (three of the best seats)."`
 	Baseline  bool     `default:"true" negatable:"" help:"Measure the same holds as plain SQL without a server, too."`
@@ -35,6 +35,7 @@ type benchCommand struct {
 	Attempts  int      `default:"100000" help:"How many open payments are reconciled."`
 
 	Soak time.Duration `default:"10m" help:"How long the soak lasts."`
+	Bare string        `hidden:"" help:"Serve the answer at this address from a bare handler, as the benchmark of maps compares with."`
 }
 
 // errBench makes the command fail when holds failed or the audit found something; the report says
@@ -44,12 +45,15 @@ var errBench = errors.New("the benchmark met failures")
 // Run measures holds through GraphQL over HTTP against a server process of its own. It prints
 // figures and judges only whether everything was right, not how fast it was.
 func (c *benchCommand) Run(ctx context.Context, root *cli) error {
+	if c.Bare != "" {
+		return serveBare(ctx, c.Bare, root.logger())
+	}
 	executable, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find the program's own file: %w", err)
 	}
 	report, err := runBench(ctx, benchConfig{
-		DatabaseURL: root.DatabaseURL, Server: []string{executable, "serve"}, Progress: os.Stderr, Durable: c.Durable,
+		DatabaseURL: root.DatabaseURL, Server: []string{executable, "serve"}, Bare: []string{executable, "bench", "--bare"}, Progress: os.Stderr, Durable: c.Durable,
 		Seconds: c.Seconds, Clients: c.Clients, Scenarios: c.Scenarios, Baseline: c.Baseline,
 		Seats: c.Seats, Shards: c.Shards, Guests: c.Guests,
 		Sections: c.Sections, Jobs: c.Jobs, Nights: c.Nights, Due: c.Due,
@@ -77,6 +81,8 @@ type benchConfig struct {
 	DatabaseURL string
 	// Server is the command that serves, such as holdfast and its argument serve.
 	Server []string
+	// Bare is the command that serves the answer at an address, which is added to it.
+	Bare []string
 	// Progress receives lines for people.
 	Progress io.Writer
 	// Durable asks of an engine that is started here to wait for the disk.
@@ -127,7 +133,7 @@ const (
 )
 
 func benchSections() []string {
-	return []string{benchHolds, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking}
+	return []string{benchHolds, benchMapping, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking}
 }
 
 // The scenarios.
@@ -217,6 +223,7 @@ type benchReport struct {
 	Seconds float64     `json:"seconds"`
 	Cells   []benchCell `json:"cells"`
 	// The sections beside holds are nil when they were not measured.
+	Map       *benchMaps       `json:"map,omitempty"`
 	Jobs      *benchJobs       `json:"jobs,omitempty"`
 	Migration *benchMigration  `json:"migration,omitempty"`
 	Sweep     *benchSwept      `json:"sweep,omitempty"`
@@ -291,6 +298,14 @@ func runBench(ctx context.Context, config benchConfig) (report benchReport, err 
 		if err := measureStock(ctx, a, config, &report, say); err != nil {
 			return benchReport{}, err
 		}
+	}
+	if config.measures(benchMapping) {
+		say("map: the status of %d seats, read from memory while seats are held", config.Seats)
+		var ok bool
+		if report.Map, ok, err = measureMaps(ctx, a, config, say); err != nil {
+			return benchReport{}, fmt.Errorf("measure maps: %w", err)
+		}
+		report.OK = report.OK && ok
 	}
 	if config.measures(benchRiver) {
 		say("jobs: %d at once, and %d each in a transaction of its own, medians of %d rounds", config.Jobs, benchJobsInTx, benchJobRounds)
@@ -497,6 +512,9 @@ func printBenchCells(out io.Writer, cells []benchCell) {
 
 // printBenchSections tells what was measured beside holds.
 func printBenchSections(out io.Writer, report benchReport) {
+	if report.Map != nil {
+		report.Map.print(out)
+	}
 	if report.Jobs != nil {
 		fmt.Fprintln(out)
 		table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)

@@ -34,10 +34,29 @@ func TestServerProcess(t *testing.T) {
 	}
 }
 
+// bareArgument makes the test binary a bare server: see TestBareProcess.
+const bareArgument = "bare-for-benchmark"
+
+// TestBareProcess is `holdfast bench --bare` when the benchmark of another test starts this binary for
+// it, and otherwise nothing.
+func TestBareProcess(t *testing.T) {
+	t.Parallel()
+	arguments := flag.Args()
+	if !slices.Contains(arguments, bareArgument) {
+		return
+	}
+	ctx, stop := signal.NotifyContext(t.Context(), os.Interrupt)
+	defer stop()
+	if code := run(ctx, []string{"bench", "--bare", arguments[len(arguments)-1]}); code != 0 {
+		t.Errorf("bench --bare ended with %d", code)
+	}
+}
+
 func smallBench(t *testing.T) benchConfig {
 	t.Helper()
 	return benchConfig{
 		DatabaseURL: dbtest.URL(t), Server: []string{os.Args[0], "-test.run=^TestServerProcess$", serveArgument}, Progress: io.Discard,
+		Bare:    []string{os.Args[0], "-test.run=^TestBareProcess$", bareArgument},
 		Seconds: 1, Clients: []int{2}, Scenarios: []string{benchSeats, benchPool, benchNights, benchBest}, Baseline: true,
 		Seats: 500, Shards: 2, Guests: 10,
 		Sections: []string{benchHolds, benchRiver, benchMigrating, benchSweeping}, Jobs: 50, Nights: 2500, Due: 300,
@@ -102,6 +121,27 @@ func checkJobRates(t *testing.T, report benchReport) {
 		if rate.RiverCRDB <= 0 || compared == (report.Engine == string(db.EngineCockroachDB)) {
 			t.Errorf("the jobs' rate is %+v", rate)
 		}
+	}
+}
+
+// The map is read through a server while its seats are held.
+func TestTheBenchmarkReadsMaps(t *testing.T) {
+	t.Parallel()
+	config := smallBench(t)
+	// So many that the answer is worth compressing.
+	config.Sections, config.Seconds, config.Seats = []string{benchMapping}, 0.5, 4000
+	report, err := runBench(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := report.Map
+	if !report.OK || m == nil || m.PerSecond <= 0 || m.Bare <= 0 || m.Ratio <= 0 || m.AgeP99Ms < m.AgeP50Ms || m.Seats != 4000 || len(m.Errors) > 0 || m.ZippedBytes >= m.Bytes {
+		t.Errorf("the report is %+v", m)
+	}
+	var table bytes.Buffer
+	printBench(&table, report)
+	if !strings.Contains(table.String(), "bare handler") {
+		t.Errorf("the table says\n%s", table.String())
 	}
 }
 

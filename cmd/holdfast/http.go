@@ -41,9 +41,10 @@ type httpOptions struct {
 
 // handler is everything that the process serves.
 func (a *app) handler(options httpOptions) (http.Handler, error) {
+	streams := graph.NewStreams()
 	api, err := graph.NewHandler(graph.Config{
 		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Advisor: a.advisor, Events: a.events, Authorizer: a.policy,
-		Introspection: options.introspection, Logger: a.logger, Metrics: a.store.registry,
+		Introspection: options.introspection, Logger: a.logger, Metrics: a.store.registry, Streams: streams,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the API: %w", err)
@@ -59,7 +60,13 @@ func (a *app) handler(options httpOptions) (http.Handler, error) {
 		mux.Handle("/admin/", options.admin)
 	}
 	a.addProbes(mux)
-	return mux, nil
+	return &served{ServeMux: mux, streams: streams}, nil
+}
+
+// served is a handler with subscriptions, which do not end by themselves.
+type served struct {
+	*http.ServeMux
+	streams *graph.Streams
 }
 
 // probes is all that a process without an API serves.
@@ -154,6 +161,8 @@ type server struct {
 	http     *http.Server
 	url      string
 	failures chan error
+	// endStreams ends what would go on for ever.
+	endStreams func(ctx context.Context)
 }
 
 // bind takes an address such as 127.0.0.1:8080; port 0 takes a free one. Connections wait until
@@ -185,7 +194,10 @@ func serveOn(listener net.Listener, handler http.Handler) *server {
 			Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
 			IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		},
-		url: urlOf(listener), failures: make(chan error, 1),
+		url: urlOf(listener), failures: make(chan error, 1), endStreams: func(context.Context) {},
+	}
+	if handler, ok := handler.(*served); ok {
+		s.endStreams = handler.streams.End
 	}
 	go func() {
 		if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
@@ -195,9 +207,10 @@ func serveOn(listener net.Listener, handler http.Handler) *server {
 	return s
 }
 
-// close lets requests under way finish.
+// close ends subscriptions and lets requests under way finish.
 func (s *server) close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
 	defer cancel()
+	s.endStreams(ctx)
 	return s.http.Shutdown(ctx)
 }

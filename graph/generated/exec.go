@@ -40,7 +40,9 @@ type ResolverRoot interface {
 	Query() QueryResolver
 	RefusedLine() RefusedLineResolver
 	RoomType() RoomTypeResolver
+	SeatMap() SeatMapResolver
 	Show() ShowResolver
+	Subscription() SubscriptionResolver
 	Unit() UnitResolver
 	Venue() VenueResolver
 }
@@ -173,6 +175,12 @@ type RoomTypeResolver interface {
 	Property(ctx context.Context, obj *RoomType) (*Property, error)
 	CancellationPolicy(ctx context.Context, obj *RoomType, checkIn *civil.Date) (*CancellationPolicy, error)
 }
+type SeatMapResolver interface {
+	Seats(ctx context.Context, obj *SeatMap) ([]SeatState, error)
+
+	Packed(ctx context.Context, obj *SeatMap) (string, error)
+	ChangesSince(ctx context.Context, obj *SeatMap, version string) (*SeatMapChange, error)
+}
 type ShowResolver interface {
 	Event(ctx context.Context, obj *Show) (*Event, error)
 	Venue(ctx context.Context, obj *Show) (*Venue, error)
@@ -181,6 +189,10 @@ type ShowResolver interface {
 	Pools(ctx context.Context, obj *Show) ([]Pool, error)
 	SeatMap(ctx context.Context, obj *Show) (*SeatMap, error)
 	CancellationPolicy(ctx context.Context, obj *Show) (*CancellationPolicy, error)
+}
+type SubscriptionResolver interface {
+	SeatMapChanged(ctx context.Context, show string, since *string) (<-chan *SeatMapChange, error)
+	HoldChanged(ctx context.Context, hold string) (<-chan *Hold, error)
 }
 type UnitResolver interface {
 	Show(ctx context.Context, obj *Unit) (*Show, error)
@@ -322,6 +334,23 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			ctx = graphql.WithLazyInputUnmarshalerIndex(ctx, inputUnmarshalers)
 			data := ec._Mutation(ctx, opCtx.Operation.SelectionSet)
 			var buf bytes.Buffer
+			data.MarshalGQL(&buf)
+
+			return &graphql.Response{
+				Data: buf.Bytes(),
+			}
+		}
+	case ast.Subscription:
+		next := ec._Subscription(ctx, opCtx.Operation.SelectionSet)
+
+		var buf bytes.Buffer
+		return func(ctx context.Context) *graphql.Response {
+			buf.Reset()
+			data := next(ctx)
+
+			if data == nil {
+				return nil
+			}
 			data.MarshalGQL(&buf)
 
 			return &graphql.Response{
@@ -3705,6 +3734,99 @@ type OversoldNight {
   How many rooms are held or sold.
   """
   taken: Int!
+}
+`, BuiltIn: false},
+	{Name: "../schema/maps.graphqls", Input: `extend type SeatMap {
+  """
+  Names this state of the seats. It is opaque, the same for everyone until a seat changes, and understood
+  by changesSince and seatMapChanged on every server.
+  """
+  version: String!
+  """
+  The status of every seat in 2 bits each, in the order in which the chart's zones, rows and seats
+  stand: base64 of bytes in which seat number i is in the bits 2 * (i mod 4) and the next of byte
+  i / 4. 0 is AVAILABLE, 1 HELD, 2 BOOKED and 3 BLOCKED. A map of 50,000 seats is 17 kB.
+  """
+  packed: String!
+  """
+  The seats that have changed since a version, so that the change of one seat does not send the map
+  again.
+  """
+  changesSince(
+    "The version that the client's map has."
+    version: String!
+  ): SeatMapChange!
+}
+
+"""
+What leads from one version of a seat map to another.
+"""
+type SeatMapChange {
+  """
+  The version that the changes are to be applied to. A client whose map has another one has missed
+  something: it asks again from its own version. Null when the changes are not known, or so many
+  that the whole map is shorter: then packed is the map.
+  """
+  since: String
+  """
+  The version that the map has then.
+  """
+  version: String!
+  """
+  When it was true, by the database's clock.
+  """
+  asOf: DateTime!
+  """
+  The whole map, as SeatMap.packed is written, when since is null; else null.
+  """
+  packed: String
+  """
+  The seats that may differ, with their present status. Empty when since is null.
+  """
+  seats: [SeatChange!]!
+}
+
+"""
+The present status of a seat.
+"""
+type SeatChange {
+  """
+  The number of the seat in the order of the chart, from 0, as in SeatMap.packed.
+  """
+  index: Int!
+  """
+  The seat's id.
+  """
+  seatId: ID!
+  """
+  What may be done with it.
+  """
+  status: SeatStatus!
+}
+
+"""
+What is told as it happens, over Server-Sent Events or a WebSocket.
+"""
+type Subscription {
+  """
+  The seats of a show as they change. The first message leads from the version given to the present,
+  or is the whole map; each later one leads on from the one before. Changes that come while a client
+  is slow are told together.
+  """
+  seatMapChanged(
+    "The show's id."
+    show: ID!
+    "The version that the client's map has; without one, the first message is the whole map."
+    since: String
+  ): SeatMapChange!
+  """
+  A hold, at once and whenever it has changed: its version is then larger, or its time is over. Ends when the
+  hold has ended.
+  """
+  holdChanged(
+    "The hold's id."
+    hold: ID!
+  ): Hold!
 }
 `, BuiltIn: false},
 	{Name: "../schema/overbooking.graphqls", Input: `extend type Query {
@@ -7600,14 +7722,48 @@ func (ec *executionContext) childFields_Seat(ctx context.Context, field graphql.
 	return nil, fmt.Errorf("no field named %q was found under type Seat", field.Name)
 }
 
+func (ec *executionContext) childFields_SeatChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "index":
+		return ec.fieldContext_SeatChange_index(ctx, field)
+	case "seatId":
+		return ec.fieldContext_SeatChange_seatId(ctx, field)
+	case "status":
+		return ec.fieldContext_SeatChange_status(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SeatChange", field.Name)
+}
+
 func (ec *executionContext) childFields_SeatMap(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "asOf":
 		return ec.fieldContext_SeatMap_asOf(ctx, field)
 	case "seats":
 		return ec.fieldContext_SeatMap_seats(ctx, field)
+	case "version":
+		return ec.fieldContext_SeatMap_version(ctx, field)
+	case "packed":
+		return ec.fieldContext_SeatMap_packed(ctx, field)
+	case "changesSince":
+		return ec.fieldContext_SeatMap_changesSince(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SeatMap", field.Name)
+}
+
+func (ec *executionContext) childFields_SeatMapChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "since":
+		return ec.fieldContext_SeatMapChange_since(ctx, field)
+	case "version":
+		return ec.fieldContext_SeatMapChange_version(ctx, field)
+	case "asOf":
+		return ec.fieldContext_SeatMapChange_asOf(ctx, field)
+	case "packed":
+		return ec.fieldContext_SeatMapChange_packed(ctx, field)
+	case "seats":
+		return ec.fieldContext_SeatMapChange_seats(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SeatMapChange", field.Name)
 }
 
 func (ec *executionContext) childFields_SeatState(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9655,6 +9811,56 @@ func (ec *executionContext) field_RoomType_cancellationPolicy_args(ctx context.C
 		return nil, err
 	}
 	args["checkIn"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_SeatMap_changesSince_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "version",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["version"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_holdChanged_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "hold",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["hold"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Subscription_seatMapChanged_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "show",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["show"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "since",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["since"] = arg1
 	return args, nil
 }
 
@@ -24853,6 +25059,75 @@ func (ec *executionContext) fieldContext_Seat_category(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Seat", field, false, false, "String")
 }
 
+func (ec *executionContext) _SeatChange_index(ctx context.Context, field graphql.CollectedField, obj *SeatChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatChange_index(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Index, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatChange_index(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatChange", field, false, false, "Int")
+}
+
+func (ec *executionContext) _SeatChange_seatId(ctx context.Context, field graphql.CollectedField, obj *SeatChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatChange_seatId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SeatID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatChange_seatId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatChange", field, false, false, "ID")
+}
+
+func (ec *executionContext) _SeatChange_status(ctx context.Context, field graphql.CollectedField, obj *SeatChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatChange_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v SeatStatus) graphql.Marshaler {
+			return ec.marshalNSeatStatus2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatChange_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatChange", field, false, false, "SeatStatus")
+}
+
 func (ec *executionContext) _SeatMap_asOf(ctx context.Context, field graphql.CollectedField, obj *SeatMap) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -24885,7 +25160,7 @@ func (ec *executionContext) _SeatMap_seats(ctx context.Context, field graphql.Co
 			return ec.fieldContext_SeatMap_seats(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Seats, nil
+			return ec.Resolvers.SeatMap().Seats(ctx, obj)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []SeatState) graphql.Marshaler {
@@ -24899,10 +25174,224 @@ func (ec *executionContext) fieldContext_SeatMap_seats(_ context.Context, field 
 	fc = &graphql.FieldContext{
 		Object:     "SeatMap",
 		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SeatState(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SeatMap_version(ctx context.Context, field graphql.CollectedField, obj *SeatMap) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatMap_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatMap_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatMap", field, false, false, "String")
+}
+
+func (ec *executionContext) _SeatMap_packed(ctx context.Context, field graphql.CollectedField, obj *SeatMap) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatMap_packed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.SeatMap().Packed(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatMap_packed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatMap", field, true, true, "String")
+}
+
+func (ec *executionContext) _SeatMap_changesSince(ctx context.Context, field graphql.CollectedField, obj *SeatMap) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatMap_changesSince(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.SeatMap().ChangesSince(ctx, obj, fc.Args["version"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *SeatMapChange) graphql.Marshaler {
+			return ec.marshalNSeatMapChange2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatMapChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatMap_changesSince(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatMap",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SeatMapChange(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_SeatMap_changesSince_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SeatMapChange_since(ctx context.Context, field graphql.CollectedField, obj *SeatMapChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatMapChange_since(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Since, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SeatMapChange_since(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatMapChange", field, false, false, "String")
+}
+
+func (ec *executionContext) _SeatMapChange_version(ctx context.Context, field graphql.CollectedField, obj *SeatMapChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatMapChange_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatMapChange_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatMapChange", field, false, false, "String")
+}
+
+func (ec *executionContext) _SeatMapChange_asOf(ctx context.Context, field graphql.CollectedField, obj *SeatMapChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatMapChange_asOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatMapChange_asOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatMapChange", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _SeatMapChange_packed(ctx context.Context, field graphql.CollectedField, obj *SeatMapChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatMapChange_packed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Packed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SeatMapChange_packed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatMapChange", field, false, false, "String")
+}
+
+func (ec *executionContext) _SeatMapChange_seats(ctx context.Context, field graphql.CollectedField, obj *SeatMapChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatMapChange_seats(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seats, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []SeatChange) graphql.Marshaler {
+			return ec.marshalNSeatChange2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatMapChange_seats(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatMapChange",
+		Field:      field,
 		IsMethod:   false,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_SeatState(ctx, field)
+			return ec.childFields_SeatChange(ctx, field)
 		},
 	}
 	return fc, nil
@@ -25589,6 +26078,94 @@ func (ec *executionContext) _Size_height(ctx context.Context, field graphql.Coll
 }
 func (ec *executionContext) fieldContext_Size_height(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Size", field, false, false, "Float")
+}
+
+func (ec *executionContext) _Subscription_seatMapChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_seatMapChanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().SeatMapChanged(ctx, fc.Args["show"].(string), fc.Args["since"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *SeatMapChange) graphql.Marshaler {
+			return ec.marshalNSeatMapChange2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatMapChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_seatMapChanged(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SeatMapChange(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_seatMapChanged_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_holdChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_holdChanged(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().HoldChanged(ctx, fc.Args["hold"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Hold) graphql.Marshaler {
+			return ec.marshalNHold2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHold(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_holdChanged(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Hold(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_holdChanged_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _TaxRate_basisPoints(ctx context.Context, field graphql.CollectedField, obj *TaxRate) (ret graphql.Marshaler) {
@@ -39433,6 +40010,49 @@ func (ec *executionContext) _Seat(ctx context.Context, sel ast.SelectionSet, obj
 	return out
 }
 
+var seatChangeImplementors = []string{"SeatChange"}
+
+func (ec *executionContext) _SeatChange(ctx context.Context, sel ast.SelectionSet, obj *SeatChange) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, seatChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SeatChange")
+		case "index":
+			out.Values[i] = ec._SeatChange_index(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "seatId":
+			out.Values[i] = ec._SeatChange_seatId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._SeatChange_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var seatMapImplementors = []string{"SeatMap"}
 
 func (ec *executionContext) _SeatMap(ctx context.Context, sel ast.SelectionSet, obj *SeatMap) graphql.Marshaler {
@@ -39447,10 +40067,81 @@ func (ec *executionContext) _SeatMap(ctx context.Context, sel ast.SelectionSet, 
 		case "asOf":
 			out.Values[i] = ec._SeatMap_asOf(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "seats":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._SeatMap_seats(ctx, field, obj)
+				})
+		case "version":
+			out.Values[i] = ec._SeatMap_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "packed":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._SeatMap_packed(ctx, field, obj)
+				})
+		case "changesSince":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._SeatMap_changesSince(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var seatMapChangeImplementors = []string{"SeatMapChange"}
+
+func (ec *executionContext) _SeatMapChange(ctx context.Context, sel ast.SelectionSet, obj *SeatMapChange) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, seatMapChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SeatMapChange")
+		case "since":
+			out.Values[i] = ec._SeatMapChange_since(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "version":
+			out.Values[i] = ec._SeatMapChange_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "asOf":
+			out.Values[i] = ec._SeatMapChange_asOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "packed":
+			out.Values[i] = ec._SeatMapChange_packed(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "seats":
-			out.Values[i] = ec._SeatMap_seats(ctx, field, obj)
+			out.Values[i] = ec._SeatMapChange_seats(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -39741,6 +40432,28 @@ func (ec *executionContext) _Size(ctx context.Context, sel ast.SelectionSet, obj
 	}
 
 	return out
+}
+
+var subscriptionImplementors = []string{"Subscription"}
+
+func (ec *executionContext) _Subscription(ctx context.Context, sel ast.SelectionSet) func(ctx context.Context) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, subscriptionImplementors)
+	ctx = graphql.WithFieldContext(ctx, &graphql.FieldContext{
+		Object: "Subscription",
+	})
+	if len(fields) != 1 {
+		graphql.AddErrorf(ctx, "must subscribe to exactly one stream")
+		return nil
+	}
+
+	switch fields[0].Name {
+	case "seatMapChanged":
+		return ec._Subscription_seatMapChanged(ctx, fields[0])
+	case "holdChanged":
+		return ec._Subscription_holdChanged(ctx, fields[0])
+	default:
+		panic("unknown field " + strconv.Quote(fields[0].Name))
+	}
 }
 
 var taxRateImplementors = []string{"TaxRate"}
@@ -42374,6 +43087,14 @@ func (ec *executionContext) marshalNHold2githubᚗcomᚋholdfastᚋholdfastᚋgr
 	return ec._Hold(ctx, sel, &v)
 }
 
+func (ec *executionContext) marshalNHold2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHold(ctx context.Context, sel ast.SelectionSet, v *Hold) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "Hold!")
+		return graphql.Null
+	}
+	return ec._Hold(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNHoldLine2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHoldLine(ctx context.Context, sel ast.SelectionSet, v HoldLine) graphql.Marshaler {
 	return ec._HoldLine(ctx, sel, &v)
 }
@@ -43372,6 +44093,34 @@ func (ec *executionContext) marshalNSeat2ᚕgithubᚗcomᚋholdfastᚋholdfast�
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNSeatChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatChange(ctx context.Context, sel ast.SelectionSet, v SeatChange) graphql.Marshaler {
+	return ec._SeatChange(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNSeatChange2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []SeatChange) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSeatChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatChange(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSeatMapChange2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatMapChange(ctx context.Context, sel ast.SelectionSet, v *SeatMapChange) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "SeatMapChange!")
+		return graphql.Null
+	}
+	return ec._SeatMapChange(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNSeatState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatState(ctx context.Context, sel ast.SelectionSet, v SeatState) graphql.Marshaler {

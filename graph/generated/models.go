@@ -1960,12 +1960,41 @@ type Seat struct {
 	Category string `json:"category"`
 }
 
+// The present status of a seat.
+type SeatChange struct {
+	// The number of the seat in the order of the chart, from 0, as in SeatMap.packed.
+	Index int64 `json:"index"`
+	// The seat's id.
+	SeatID string `json:"seatId"`
+	// What may be done with it.
+	Status SeatStatus `json:"status"`
+}
+
 // The status of every seat of a show.
 type SeatMap struct {
 	// When it was true, by the database's clock.
 	AsOf time.Time `json:"asOf"`
-	// The seats.
-	Seats []SeatState `json:"seats"`
+	// Names this state of the seats. It is opaque, the same for everyone until a seat changes, and understood
+	// by changesSince and seatMapChanged on every server.
+	Version string              `json:"version"`
+	Chart   inventory.ChartID   `json:"-"`
+	Source  inventory.SeatBoard `json:"-"`
+}
+
+// What leads from one version of a seat map to another.
+type SeatMapChange struct {
+	// The version that the changes are to be applied to. A client whose map has another one has missed
+	// something: it asks again from its own version. Null when the changes are not known, or so many
+	// that the whole map is shorter: then packed is the map.
+	Since *string `json:"since"`
+	// The version that the map has then.
+	Version string `json:"version"`
+	// When it was true, by the database's clock.
+	AsOf time.Time `json:"asOf"`
+	// The whole map, as SeatMap.packed is written, when since is null; else null.
+	Packed *string `json:"packed"`
+	// The seats that may differ, with their present status. Empty when since is null.
+	Seats []SeatChange `json:"seats"`
 }
 
 // The status and price level of one seat of a show.
@@ -2173,6 +2202,10 @@ type StayInput struct {
 	CheckOut civil.Date `json:"checkOut"`
 	// How many rooms, 1 to 100.
 	Rooms int64 `json:"rooms"`
+}
+
+// What is told as it happens, over Server-Sent Events or a WebSocket.
+type Subscription struct {
 }
 
 // A tax that prices include.

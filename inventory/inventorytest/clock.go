@@ -62,7 +62,7 @@ func (x *Tenant) shift(d time.Duration, which string) error {
 		if err != nil {
 			return struct{}{}, err
 		}
-		_, err = tx.Exec(ctx, `UPDATE show_seats s SET claimable_at = h.claimable_at
+		_, err = tx.Exec(ctx, `UPDATE show_seats s SET claimable_at = h.claimable_at, version = s.version + 1
 			FROM holds h
 			WHERE s.tenant_id = $1 AND s.state = 'HELD' AND h.tenant_id = s.tenant_id AND h.region = s.region AND h.id = s.hold_id`, x.ID.UUID)
 		return struct{}{}, err

@@ -61,8 +61,9 @@ LIMIT @max_rows
 FOR UPDATE;
 
 -- name: PastSeatsInsert :execrows
-INSERT INTO past_show_seats (tenant_id, region, show_id, seat_id, price_level_id, state, hold_id, claimable_at, block_channel_id)
-SELECT s.tenant_id, s.region, s.show_id, s.seat_id, s.price_level_id, s.state, s.hold_id, s.claimable_at, s.block_channel_id
+INSERT INTO past_show_seats (tenant_id, region, show_id, seat_id, price_level_id, state, hold_id, claimable_at, block_channel_id, version)
+SELECT s.tenant_id, s.region, s.show_id, s.seat_id, s.price_level_id, s.state, s.hold_id, s.claimable_at, s.block_channel_id,
+    s.version
 FROM show_seats s
 WHERE s.tenant_id = @tenant_id AND s.region = @region AND s.show_id = @show_id
     AND s.seat_id >= @first_seat::uuid AND s.seat_id <= @last_seat::uuid;
@@ -74,7 +75,7 @@ WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id
 
 -- name: PastSeatsFree :execrows
 UPDATE past_show_seats
-SET state = 'AVAILABLE', hold_id = NULL, claimable_at = NULL
+SET state = 'AVAILABLE', hold_id = NULL, claimable_at = NULL, version = GREATEST(version + 1, EXTRACT(EPOCH FROM transaction_timestamp())::bigint)
 WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id AND seat_id = ANY(@seat_ids::uuid[])
     AND state = @from_state::text AND hold_id = ANY(@hold_ids::uuid[]);
 

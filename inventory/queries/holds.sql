@@ -144,3 +144,9 @@ WHERE tenant_id = @tenant_id AND region = @region AND id = ANY(@ids::uuid[]);
 SELECT channel_id
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
+
+-- name: HoldVersions :many
+-- What those ask again and again who wait for a change of a hold.
+SELECT id, version, (state IN ('ACTIVE', 'PROCESSING') AND claimable_at <= clock_timestamp())::boolean AS due
+FROM holds
+WHERE tenant_id = @tenant_id AND region = @region AND id = ANY(@ids::uuid[]);

@@ -413,6 +413,45 @@ func (q *Queries) HoldReschedule(ctx context.Context, arg HoldRescheduleParams) 
 	return result.RowsAffected(), nil
 }
 
+const holdVersions = `-- name: HoldVersions :many
+SELECT id, version, (state IN ('ACTIVE', 'PROCESSING') AND claimable_at <= clock_timestamp())::boolean AS due
+FROM holds
+WHERE tenant_id = $1 AND region = $2 AND id = ANY($3::uuid[])
+`
+
+type HoldVersionsParams struct {
+	TenantID uuid.UUID
+	Region   string
+	Ids      []uuid.UUID
+}
+
+type HoldVersionsRow struct {
+	ID      uuid.UUID
+	Version int64
+	Due     bool
+}
+
+// What those ask again and again who wait for a change of a hold.
+func (q *Queries) HoldVersions(ctx context.Context, arg HoldVersionsParams) ([]HoldVersionsRow, error) {
+	rows, err := q.db.Query(ctx, holdVersions, arg.TenantID, arg.Region, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []HoldVersionsRow
+	for rows.Next() {
+		var i HoldVersionsRow
+		if err := rows.Scan(&i.ID, &i.Version, &i.Due); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const holdsActiveOfGuests = `-- name: HoldsActiveOfGuests :many
 SELECT buyer_id, count(*) AS holds
 FROM holds

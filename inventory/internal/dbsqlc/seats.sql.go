@@ -13,20 +13,19 @@ import (
 )
 
 const seatStatuses = `-- name: SeatStatuses :many
-SELECT u.seat_id, u.price_level_id, u.state, (u.state = 'HELD' AND u.claimable_at <= $1::timestamptz)::boolean AS due, u.block_channel_id
+SELECT u.seat_id, u.price_level_id, u.state, u.claimable_at, u.block_channel_id, u.version
 FROM (
-    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id
+    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id, s.version
     FROM show_seats s
-    WHERE s.tenant_id = $2 AND s.region = $3 AND s.show_id = $4
+    WHERE s.tenant_id = $1 AND s.region = $2 AND s.show_id = $3
     UNION ALL
-    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_channel_id
+    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_channel_id, p.version
     FROM past_show_seats p
-    WHERE p.tenant_id = $2 AND p.region = $3 AND p.show_id = $4) AS u
+    WHERE p.tenant_id = $1 AND p.region = $2 AND p.show_id = $3) AS u
 ORDER BY u.seat_id
 `
 
 type SeatStatusesParams struct {
-	AsOf     time.Time
 	TenantID uuid.UUID
 	Region   string
 	ShowID   uuid.UUID
@@ -36,18 +35,14 @@ type SeatStatusesRow struct {
 	SeatID         uuid.UUID
 	PriceLevelID   uuid.UUID
 	State          string
-	Due            bool
+	ClaimableAt    *time.Time
 	BlockChannelID *uuid.UUID
+	Version        int64
 }
 
 // The seats of a completed show stand in the past table, while they are being moved in both.
 func (q *Queries) SeatStatuses(ctx context.Context, arg SeatStatusesParams) ([]SeatStatusesRow, error) {
-	rows, err := q.db.Query(ctx, seatStatuses,
-		arg.AsOf,
-		arg.TenantID,
-		arg.Region,
-		arg.ShowID,
-	)
+	rows, err := q.db.Query(ctx, seatStatuses, arg.TenantID, arg.Region, arg.ShowID)
 	if err != nil {
 		return nil, err
 	}
@@ -59,8 +54,9 @@ func (q *Queries) SeatStatuses(ctx context.Context, arg SeatStatusesParams) ([]S
 			&i.SeatID,
 			&i.PriceLevelID,
 			&i.State,
-			&i.Due,
+			&i.ClaimableAt,
 			&i.BlockChannelID,
+			&i.Version,
 		); err != nil {
 			return nil, err
 		}
@@ -72,9 +68,40 @@ func (q *Queries) SeatStatuses(ctx context.Context, arg SeatStatusesParams) ([]S
 	return items, nil
 }
 
+const seatVersions = `-- name: SeatVersions :one
+SELECT count(*) AS seats, COALESCE(sum(u.version), 0)::bigint AS sum
+FROM (
+    SELECT s.version
+    FROM show_seats s
+    WHERE s.tenant_id = $1 AND s.region = $2 AND s.show_id = $3
+    UNION ALL
+    SELECT p.version
+    FROM past_show_seats p
+    WHERE p.tenant_id = $1 AND p.region = $2 AND p.show_id = $3) AS u
+`
+
+type SeatVersionsParams struct {
+	TenantID uuid.UUID
+	Region   string
+	ShowID   uuid.UUID
+}
+
+type SeatVersionsRow struct {
+	Seats int64
+	Sum   int64
+}
+
+// The version of a show's map without the map: of all its seats, wherever they stand.
+func (q *Queries) SeatVersions(ctx context.Context, arg SeatVersionsParams) (SeatVersionsRow, error) {
+	row := q.db.QueryRow(ctx, seatVersions, arg.TenantID, arg.Region, arg.ShowID)
+	var i SeatVersionsRow
+	err := row.Scan(&i.Seats, &i.Sum)
+	return i, err
+}
+
 const seatsBook = `-- name: SeatsBook :execrows
 UPDATE show_seats
-SET state = 'BOOKED', claimable_at = NULL
+SET state = 'BOOKED', claimable_at = NULL, version = GREATEST(version + 1, EXTRACT(EPOCH FROM transaction_timestamp())::bigint)
 WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND seat_id = ANY($4::uuid[])
     AND state = 'HELD' AND hold_id = $5::uuid
 `
@@ -144,7 +171,7 @@ func (q *Queries) SeatsDueHolds(ctx context.Context, arg SeatsDueHoldsParams) ([
 
 const seatsFree = `-- name: SeatsFree :execrows
 UPDATE show_seats
-SET state = 'AVAILABLE', hold_id = NULL, claimable_at = NULL
+SET state = 'AVAILABLE', hold_id = NULL, claimable_at = NULL, version = GREATEST(version + 1, EXTRACT(EPOCH FROM transaction_timestamp())::bigint)
 WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND seat_id = ANY($4::uuid[])
     AND state = $5::text AND hold_id = ANY($6::uuid[])
 `
@@ -174,8 +201,9 @@ func (q *Queries) SeatsFree(ctx context.Context, arg SeatsFreeParams) (int64, er
 }
 
 const seatsHold = `-- name: SeatsHold :execrows
+
 UPDATE show_seats
-SET state = 'HELD', hold_id = w.hold_id, claimable_at = $1::timestamptz
+SET state = 'HELD', hold_id = w.hold_id, claimable_at = $1::timestamptz, version = GREATEST(show_seats.version + 1, EXTRACT(EPOCH FROM transaction_timestamp())::bigint)
 FROM (SELECT unnest($5::uuid[]) AS seat_id, unnest($6::uuid[]) AS hold_id) AS w
 WHERE show_seats.tenant_id = $2 AND show_seats.region = $3 AND show_seats.show_id = $4
     AND show_seats.seat_id = w.seat_id AND show_seats.state = 'AVAILABLE'
@@ -190,6 +218,8 @@ type SeatsHoldParams struct {
 	HoldIds     []uuid.UUID
 }
 
+// A write of a seat raises its version: by one, or to the time in seconds, so that what was written lately
+// is found without reading the rest.
 // Seats of one show for one hold or several; each row was locked before.
 func (q *Queries) SeatsHold(ctx context.Context, arg SeatsHoldParams) (int64, error) {
 	result, err := q.db.Exec(ctx, seatsHold,
@@ -292,7 +322,7 @@ func (q *Queries) SeatsLock(ctx context.Context, arg SeatsLockParams) ([]SeatsLo
 
 const seatsReschedule = `-- name: SeatsReschedule :execrows
 UPDATE show_seats
-SET claimable_at = $1::timestamptz
+SET claimable_at = $1::timestamptz, version = GREATEST(version + 1, EXTRACT(EPOCH FROM transaction_timestamp())::bigint)
 WHERE tenant_id = $2 AND region = $3 AND show_id = $4 AND seat_id = ANY($5::uuid[])
     AND state = 'HELD' AND hold_id = $6::uuid
 `
@@ -319,4 +349,60 @@ func (q *Queries) SeatsReschedule(ctx context.Context, arg SeatsRescheduleParams
 		return 0, err
 	}
 	return result.RowsAffected(), nil
+}
+
+const seatsWrittenSince = `-- name: SeatsWrittenSince :many
+SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id, s.version
+FROM show_seats s
+WHERE s.tenant_id = $1 AND s.region = $2 AND s.show_id = $3 AND s.version >= $4::bigint
+ORDER BY s.seat_id
+`
+
+type SeatsWrittenSinceParams struct {
+	TenantID uuid.UUID
+	Region   string
+	ShowID   uuid.UUID
+	Since    int64
+}
+
+type SeatsWrittenSinceRow struct {
+	SeatID         uuid.UUID
+	PriceLevelID   uuid.UUID
+	State          string
+	ClaimableAt    *time.Time
+	BlockChannelID *uuid.UUID
+	Version        int64
+}
+
+// The seats of a show on sale that were written at an instant in seconds or later, and perhaps others.
+func (q *Queries) SeatsWrittenSince(ctx context.Context, arg SeatsWrittenSinceParams) ([]SeatsWrittenSinceRow, error) {
+	rows, err := q.db.Query(ctx, seatsWrittenSince,
+		arg.TenantID,
+		arg.Region,
+		arg.ShowID,
+		arg.Since,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SeatsWrittenSinceRow
+	for rows.Next() {
+		var i SeatsWrittenSinceRow
+		if err := rows.Scan(
+			&i.SeatID,
+			&i.PriceLevelID,
+			&i.State,
+			&i.ClaimableAt,
+			&i.BlockChannelID,
+			&i.Version,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }

@@ -1,0 +1,3 @@
+ALTER TABLE IF EXISTS past_show_seats DROP COLUMN IF EXISTS version;
+
+ALTER TABLE IF EXISTS show_seats DROP COLUMN IF EXISTS version;
