@@ -235,8 +235,12 @@ func (c *choiceMaps) noteHolds(at place, answers []answer) {
 	notes := map[uuid.UUID][]seatNote{}
 	for _, a := range answers {
 		for _, line := range a.hold.Lines {
-			if m, ok := c.maps.Peek(owner{place: at, stock: line.Show.UUID}); ok && line.Kind == LineKindSeat && a.hold.State == HoldStateActive {
-				notes[line.Show.UUID] = append(notes[line.Show.UUID], seatNote{place: m.hall.at[line.Seat.UUID], freeAt: a.hold.ClaimableAt.UnixMicro()})
+			m, ok := c.maps.Peek(owner{place: at, stock: line.Show.UUID})
+			if !ok || line.Kind != LineKindSeat || a.hold.State != HoldStateActive {
+				continue
+			}
+			if place, ok := m.hall.at[line.Seat.UUID]; ok {
+				notes[line.Show.UUID] = append(notes[line.Show.UUID], seatNote{place: place, freeAt: a.hold.ClaimableAt.UnixMicro()})
 			}
 		}
 	}

@@ -54,9 +54,11 @@ const (
 	choiceRefreshAge = 500 * time.Millisecond
 	choiceMaxAge     = 2 * time.Second
 	// maxChoiceMaps bounds the shows whose seats are kept to choose from, about 16 bytes a seat, and
-	// maxKnownHalls the halls, about 150.
-	maxChoiceMaps = 64
-	maxKnownHalls = 32
+	// maxKnownHalls the halls, about 200. maxWindowSizes is for how many sizes of groups a hall keeps its
+	// seats in order.
+	maxChoiceMaps  = 64
+	maxKnownHalls  = 32
+	maxWindowSizes = 16
 	// minCodeLength and maxCodeLength bound a presale code; shorter ones could be guessed.
 	minCodeLength = 4
 	maxCodeLength = 64

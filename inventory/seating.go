@@ -157,6 +157,9 @@ func (h *seating) best(count int) []int32 {
 	for i, w := range windows {
 		starts[i] = w.start
 	}
+	if len(h.windows) >= maxWindowSizes {
+		clear(h.windows)
+	}
 	h.windows[count] = starts
 	return starts
 }
