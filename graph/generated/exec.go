@@ -2449,7 +2449,7 @@ extend type Mutation {
 }
 
 """
-Something that happened to a booking or a refund. Event, without more, is a production on a stage.
+Something that happened to a booking, a refund or an allotment. Event, without more, is a production on a stage.
 """
 type ChangeEvent implements Node {
   """
@@ -2461,7 +2461,7 @@ type ChangeEvent implements Node {
   """
   type: ChangeEventType!
   """
-  The public id of the booking or refund, or of the webhook endpoint that is tested.
+  The public id of the booking, refund or allotment, or of the webhook endpoint that is tested.
   """
   subjectId: ID!
   """
@@ -2474,7 +2474,7 @@ type ChangeEvent implements Node {
   """
   region: String!
   """
-  The channel that made the sale; null for none.
+  The channel that made the sale, or whose allotment it is; null for none.
   """
   channelId: ID
   """
@@ -2506,6 +2506,10 @@ enum ChangeEventType {
   DISPUTE_WON
   "A dispute ended for the buyer: the bank took the money back, and the booking stands."
   DISPUTE_LOST
+  "The unsold rest of an allotment, or of some of its nights, went to everybody."
+  ALLOTMENT_RELEASED
+  "An allotment was taken back; what was sold from it stays sold."
+  ALLOTMENT_CANCELLED
   "Somebody tests the endpoint. Nothing happened."
   ENDPOINT_PING
 }

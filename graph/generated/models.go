@@ -628,20 +628,20 @@ type Category struct {
 	Color *string `json:"color"`
 }
 
-// Something that happened to a booking or a refund. Event, without more, is a production on a stage.
+// Something that happened to a booking, a refund or an allotment. Event, without more, is a production on a stage.
 type ChangeEvent struct {
 	// The public id. Webhooks carry it as webhook-id, the same in each try and in each replay.
 	ID string `json:"id"`
 	// What happened.
 	Type ChangeEventType `json:"type"`
-	// The public id of the booking or refund, or of the webhook endpoint that is tested.
+	// The public id of the booking, refund or allotment, or of the webhook endpoint that is tested.
 	SubjectID string `json:"subjectId"`
 	// The subject's version after the change. Of two events about one subject the one with the higher
 	// version is the later, in whichever order they arrive.
 	Version int64 `json:"version"`
 	// Where it happened, such as "eu".
 	Region string `json:"region"`
-	// The channel that made the sale; null for none.
+	// The channel that made the sale, or whose allotment it is; null for none.
 	ChannelID *string `json:"channelId"`
 	// When it happened.
 	OccurredAt time.Time `json:"occurredAt"`
@@ -2860,6 +2860,10 @@ const (
 	ChangeEventTypeDisputeWon ChangeEventType = "DISPUTE_WON"
 	// A dispute ended for the buyer: the bank took the money back, and the booking stands.
 	ChangeEventTypeDisputeLost ChangeEventType = "DISPUTE_LOST"
+	// The unsold rest of an allotment, or of some of its nights, went to everybody.
+	ChangeEventTypeAllotmentReleased ChangeEventType = "ALLOTMENT_RELEASED"
+	// An allotment was taken back; what was sold from it stays sold.
+	ChangeEventTypeAllotmentCancelled ChangeEventType = "ALLOTMENT_CANCELLED"
 	// Somebody tests the endpoint. Nothing happened.
 	ChangeEventTypeEndpointPing ChangeEventType = "ENDPOINT_PING"
 )
@@ -2874,12 +2878,14 @@ var AllChangeEventType = []ChangeEventType{
 	ChangeEventTypeDisputeOpened,
 	ChangeEventTypeDisputeWon,
 	ChangeEventTypeDisputeLost,
+	ChangeEventTypeAllotmentReleased,
+	ChangeEventTypeAllotmentCancelled,
 	ChangeEventTypeEndpointPing,
 }
 
 func (e ChangeEventType) IsValid() bool {
 	switch e {
-	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeDisputeOpened, ChangeEventTypeDisputeWon, ChangeEventTypeDisputeLost, ChangeEventTypeEndpointPing:
+	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeDisputeOpened, ChangeEventTypeDisputeWon, ChangeEventTypeDisputeLost, ChangeEventTypeAllotmentReleased, ChangeEventTypeAllotmentCancelled, ChangeEventTypeEndpointPing:
 		return true
 	}
 	return false
