@@ -16,6 +16,7 @@ type Config struct {
 	Inventory Inventory
 	Bookings  Bookings
 	Events    Events
+	Admission Admission
 	// Authorizer decides who may run the audit. Default: the product's policy.
 	Authorizer Authorizer
 
@@ -101,8 +102,8 @@ func (c Config) withDefaults() Config {
 
 // Validate names the setting that is missing or out of its range.
 func (c Config) Validate() error {
-	if c.Tenants == nil || c.Inventory == nil || c.Bookings == nil || c.Events == nil {
-		return errors.New("graph: Tenants, Inventory, Bookings and Events must be given")
+	if c.Tenants == nil || c.Inventory == nil || c.Bookings == nil || c.Events == nil || c.Admission == nil {
+		return errors.New("graph: Tenants, Inventory, Bookings, Events and Admission must be given")
 	}
 	for _, bound := range []struct {
 		name  string

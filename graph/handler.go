@@ -70,7 +70,7 @@ func NewHandler(config Config) (http.Handler, error) {
 	}
 	resolver := &Resolver{
 		tenants: config.Tenants, inventory: config.Inventory, bookings: config.Bookings, events: config.Events,
-		authorizer: config.Authorizer, halls: halls,
+		admission: config.Admission, authorizer: config.Authorizer, halls: halls,
 	}
 	schema := generated.NewExecutableSchema(generated.Config{Resolvers: resolver})
 	faults := &presenter{logger: config.Logger}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfast/holdfast/admission"
 	"github.com/holdfast/holdfast/bookings"
 	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/events/eventstest"
@@ -71,7 +72,12 @@ func serverOn(t testing.TB, d *db.DB, change func(*graph.Config)) server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := graph.Config{Tenants: tenantService, Inventory: inventory.NewService(d, enforcer), Bookings: bookingService, Events: eventService}
+	rooms, err := admission.NewService(d, enforcer, admission.Config{Tick: 20 * time.Millisecond, Flush: 10 * time.Millisecond, Settle: 60 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(rooms.Close)
+	config := graph.Config{Tenants: tenantService, Inventory: inventory.NewService(d, enforcer), Bookings: bookingService, Events: eventService, Admission: rooms}
 	if change != nil {
 		change(&config)
 	}

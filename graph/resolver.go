@@ -139,6 +139,7 @@ type Resolver struct {
 	inventory  Inventory
 	bookings   Bookings
 	events     Events
+	admission  Admission
 	authorizer Authorizer
 	halls      *hallCache
 }

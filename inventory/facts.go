@@ -26,6 +26,8 @@ type facts struct {
 	nights map[uuid.UUID]map[civil.Date]dbsqlc.NightsForClaimRow
 	// presale has the codes that buyers named, as far as the show has them.
 	presale map[string]*presaleFacts
+	// grants are those that wishes name, locked; see lockGrants.
+	grants map[uuid.UUID]*grantFacts
 	// has is what each guest has; see readBuyers.
 	has map[uuid.UUID]*possessions
 }
@@ -40,6 +42,8 @@ type showFacts struct {
 	shuts    time.Time
 	currency money.Currency
 	levels   map[uuid.UUID]int64
+	// admission is when guests need a grant of the show's waiting room.
+	admission admissionWindow
 }
 
 type poolFacts struct {
@@ -117,6 +121,7 @@ func (f *facts) readShows(ctx context.Context, tx pgx.Tx, at place, c claim) err
 		f.shows[row.ID] = showFacts{
 			id: row.ID, state: ShowState(row.State), completed: row.Completed, opens: row.SaleOpensAt, shuts: shuts,
 			currency: money.Currency(row.Currency), levels: map[uuid.UUID]int64{},
+			admission: admissionWindow{from: row.AdmissionFrom, until: row.AdmissionUntil},
 		}
 	}
 	if len(c.shows) == 0 {

@@ -87,7 +87,9 @@ type Terms struct {
 	MaxActiveHoldsPerInstrument int64
 	// MaxUnitsPerBuyer counts seats and pool units of one show in the live holds and standing bookings of
 	// one guest; nil is no limit.
-	MaxUnitsPerBuyer  *int64
+	MaxUnitsPerBuyer *int64
+	// AdmissionRequired asks guests for a grant of the show's waiting room at all times; while the room is
+	// open it asks for one by itself.
 	AdmissionRequired bool
 	OrphanSeats       OrphanSeats
 	Capture           Capture
@@ -121,6 +123,7 @@ type TermsChange struct {
 	MaxActiveHoldsPerBuyer      *int64
 	MaxActiveHoldsPerInstrument *int64
 	MaxUnitsPerBuyer            *int64
+	AdmissionRequired           *bool
 	Capture                     *Capture
 }
 
@@ -290,7 +293,8 @@ func (s *Service) SetTerms(ctx context.Context, actor tenants.Actor, scope Terms
 			LatePayment: (*string)(change.LatePayment), OnDecline: (*string)(change.OnDecline),
 			MaxSeatsPerHold: change.MaxSeatsPerHold, MaxQuantityPerHold: change.MaxQuantityPerHold,
 			MaxNightsPerStay: change.MaxNightsPerStay, MaxActiveHoldsPerBuyer: change.MaxActiveHoldsPerBuyer,
-			MaxActiveHoldsPerInstrument: change.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: change.MaxUnitsPerBuyer, Capture: (*string)(change.Capture),
+			MaxActiveHoldsPerInstrument: change.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: change.MaxUnitsPerBuyer,
+			AdmissionRequired: change.AdmissionRequired, Capture: (*string)(change.Capture),
 		}); err != nil {
 			return Terms{}, fmt.Errorf("store the sales terms: %w", err)
 		}

@@ -71,7 +71,13 @@ const (
 	ActionCancellationSet  Action = "cancellation.set"
 	ActionPresaleRead      Action = "presale.read"
 	ActionPresaleSet       Action = "presale.set"
-	ActionJobInspect              = tenants.ActionJobInspect
+
+	ActionWaitingRoomManage Action = "waitingroom.manage"
+	ActionWaitingRoomRead   Action = "waitingroom.read"
+	ActionWaitingRoomJoin   Action = "waitingroom.join"
+	ActionWaitingRoomEnter  Action = "waitingroom.enter"
+
+	ActionJobInspect = tenants.ActionJobInspect
 )
 
 // Meaning says what an action lets somebody do, for people who set roles.
@@ -137,6 +143,10 @@ func Meanings() []Meaning {
 		{ActionCancellationSet, "Set what a cancellation costs, and the tax that prices include"},
 		{ActionPresaleRead, "See presale codes and their uses"},
 		{ActionPresaleSet, "Add and end presale codes"},
+		{ActionWaitingRoomManage, "Open, change, pause and close waiting rooms"},
+		{ActionWaitingRoomRead, "See waiting rooms"},
+		{ActionWaitingRoomJoin, "Join a waiting room, and see one's place in it"},
+		{ActionWaitingRoomEnter, "Come in from a waiting room when called"},
 		{ActionJobInspect, "See and steer background jobs"},
 	}
 }

@@ -42,7 +42,7 @@ type httpOptions struct {
 // handler is everything that the process serves.
 func (a *app) handler(options httpOptions) (http.Handler, error) {
 	api, err := graph.NewHandler(graph.Config{
-		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Events: a.events, Authorizer: a.policy,
+		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Events: a.events, Admission: a.admission, Authorizer: a.policy,
 		Introspection: options.introspection, Logger: a.logger, Metrics: a.store.registry,
 	})
 	if err != nil {
@@ -50,6 +50,7 @@ func (a *app) handler(options httpOptions) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", api)
+	mux.Handle("GET /waiting-rooms/{address}", graph.NewWaitingRoomHandler(a.admission))
 	if options.explorer != nil {
 		mux.Handle("/explorer/", http.StripPrefix("/explorer", explorer.Handler(*options.explorer)))
 		mux.Handle("GET /{$}", http.RedirectHandler("/explorer/", http.StatusSeeOther))

@@ -149,7 +149,8 @@ func (q *Queries) RoomTypesForClaim(ctx context.Context, arg RoomTypesForClaimPa
 }
 
 const showsForClaim = `-- name: ShowsForClaim :many
-SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency, (s.completed_at IS NOT NULL)::boolean AS completed
+SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency, (s.completed_at IS NOT NULL)::boolean AS completed,
+    s.admission_from, s.admission_until
 FROM shows s
 WHERE s.tenant_id = $1 AND s.region = $2 AND s.id = ANY($3::uuid[])
 `
@@ -161,13 +162,15 @@ type ShowsForClaimParams struct {
 }
 
 type ShowsForClaimRow struct {
-	ID           uuid.UUID
-	State        string
-	StartsAt     time.Time
-	SaleOpensAt  *time.Time
-	SaleClosesAt *time.Time
-	Currency     string
-	Completed    bool
+	ID             uuid.UUID
+	State          string
+	StartsAt       time.Time
+	SaleOpensAt    *time.Time
+	SaleClosesAt   *time.Time
+	Currency       string
+	Completed      bool
+	AdmissionFrom  *time.Time
+	AdmissionUntil *time.Time
 }
 
 // What a claim must know besides the units: read, never written.
@@ -188,6 +191,8 @@ func (q *Queries) ShowsForClaim(ctx context.Context, arg ShowsForClaimParams) ([
 			&i.SaleClosesAt,
 			&i.Currency,
 			&i.Completed,
+			&i.AdmissionFrom,
+			&i.AdmissionUntil,
 		); err != nil {
 			return nil, err
 		}

@@ -1,0 +1,60 @@
+package admission
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/holdfast/holdfast/inventory"
+)
+
+type metrics struct {
+	joins, admissions, refreshes *prometheus.CounterVec
+	polls                        prometheus.Counter
+}
+
+func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
+	counter := func(name, help string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"outcome"})
+	}
+	m := &metrics{
+		joins:      counter("holdfast_waiting_room_joins_total", "Requests to join a waiting room, by outcome: ok, or the refusal's code."),
+		admissions: counter("holdfast_waiting_room_admissions_total", "Tickets presented for admission, by outcome: ok, or the refusal's code. The rate of ok is how many come in."),
+		refreshes:  counter("holdfast_waiting_room_refreshes_total", "Reads of a waiting room from the database, by outcome. About one a second for each room that is asked for."),
+		polls: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "holdfast_waiting_room_polls_total", Help: "Reads of a waiting room's public document that this process answered.",
+		}),
+	}
+	for _, collector := range []prometheus.Collector{m.joins, m.admissions, m.refreshes, m.polls} {
+		if err := registerer.Register(collector); err != nil {
+			return nil, fmt.Errorf("register the metrics of waiting rooms: %w", err)
+		}
+	}
+	return m, nil
+}
+
+func outcomeOf(err error) string {
+	var refusal *inventory.Refusal
+	switch {
+	case err == nil:
+		return "ok"
+	case errors.As(err, &refusal):
+		return strings.ToLower(string(refusal.Code))
+	}
+	return "failed"
+}
+
+// joinRefused and admitted count an answer and pass it on.
+func (m *metrics) joinRefused(err error) error {
+	m.joins.WithLabelValues(outcomeOf(err)).Inc()
+	return err
+}
+
+func (m *metrics) admitted(err error) error {
+	m.admissions.WithLabelValues(outcomeOf(err)).Inc()
+	return err
+}
+
+func (m *metrics) refreshed(err error) { m.refreshes.WithLabelValues(outcomeOf(err)).Inc() }
