@@ -100,7 +100,7 @@ func (s *Service) Join(ctx context.Context, actor tenants.Actor, input Join) (Ti
 		return Ticket{}, s.metrics.joinRefused(err)
 	}
 	c := s.crowdOf(placeOf(actor.Tenant, input.Show))
-	order := s.orderOf(c, st, subject, now, input.Again)
+	order := s.orderOf(c, st, subject, now, input.Again) //nolint:contextcheck // counts are written later, for all who joined meanwhile
 	key, err := s.keys.signer(ctx)
 	if err != nil {
 		return Ticket{}, err

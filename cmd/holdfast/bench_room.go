@@ -26,13 +26,13 @@ const (
 	benchRoomClients = 64
 	// benchRoomRate is how many visitors the room calls in a minute.
 	benchRoomRate = 6000
-	// benchRoomWindow is how long places are drawn; who joins later is ordered by arrival.
-	benchRoomWindow = 20 * time.Second
+	// benchRoomWindow and benchRoomWaits are in cells: how long places are drawn (who joins later is
+	// ordered by arrival), and how long visitors are measured while they wait, because a rate of a few
+	// seconds would say little.
+	benchRoomWindow = 4
+	benchRoomWaits  = 6
 	// benchRoomPoll is how often each visitor reads the public document.
 	benchRoomPoll = 20 * time.Second
-	// benchRoomLeast is how long visitors wait at least while they are measured: a rate of a second would
-	// say little.
-	benchRoomLeast = 30 * time.Second
 	// benchRoomBuyers is how many of those who were called come in and hold.
 	benchRoomBuyers = 200
 	// benchRoomWait bounds the wait for the first visitor who is called.
@@ -129,7 +129,7 @@ func measureRoom(ctx context.Context, a *app, config benchConfig, say func(strin
 		return nil, err
 	}
 	if _, err := a.admission.Open(ctx, stock.actor, "room", admission.NewRoom{
-		Show: stock.show, OpensAt: now, ClosesAt: now.Add(24 * time.Hour), Window: benchRoomWindow,
+		Show: stock.show, OpensAt: now, ClosesAt: now.Add(24 * time.Hour), Window: benchRoomWindow * config.measured(),
 		RatePerMinute: benchRoomRate, GrantLifetime: time.Hour, HoldsPerGrant: 1,
 	}); err != nil {
 		return nil, err
@@ -139,7 +139,7 @@ func measureRoom(ctx context.Context, a *app, config benchConfig, say func(strin
 		return nil, err
 	}
 	say("  %d visitors joined at %.0f a second; the database was asked %.1f statements a second", config.Visitors, crowd.report.JoinsPerSecond, crowd.report.JoinStatementsPerSecond)
-	if err := crowd.wait(ctx, max(config.measured(), benchRoomLeast)); err != nil {
+	if err := crowd.wait(ctx, benchRoomWaits*config.measured()); err != nil {
 		return nil, err
 	}
 	say("  they read the room %.0f times a second; %.1f statements a second; called %.0f a minute of %d", crowd.report.PollsPerSecond, crowd.report.StatementsPerSecond,
