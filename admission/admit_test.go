@@ -2,6 +2,7 @@ package admission_test
 
 import (
 	"encoding/base64"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -288,4 +289,40 @@ func TestWhoMayDoWhat(t *testing.T) {
 	if _, err := h.room.Room(t.Context(), h.Widget, h.hall.Show); err != nil {
 		t.Error(err)
 	}
+}
+
+// In a rush, where many claims share transactions, each hold takes a use of its own buyer's grant, and
+// who has none is refused beside those who have one.
+func TestARushOfGrants(t *testing.T) {
+	t.Parallel()
+	h := open(t, quick(), nil)
+	guests := h.Guests(60)
+	grants := make([]inventory.GrantID, len(guests))
+	for i, guest := range guests[:30] {
+		grants[i] = ids.New[inventory.GrantKind](inventorytest.Region)
+		if _, err := h.DB.Pool().Exec(t.Context(), `INSERT INTO admission_grants (tenant_id, region, id, show_id, ticket, session_id, issued_at, expires_at, holds)
+			VALUES ($1, 'eu', $2, $3, $2, $4, now(), now() + interval '1 hour', 1)`, h.ID.UUID, grants[i].UUID, h.hall.Show.UUID, guest.Actor.Session.UUID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, err := range inventorytest.Race(2*len(guests), func(i int) error {
+		guest := i / 2
+		if grants[guest].IsZero() {
+			_, err := h.holdKey(inventorytest.Key(), guests[guest], nil)
+			return err
+		}
+		// Both tries are one request, so both get the one hold.
+		_, err := h.holdKey(fmt.Sprintf("rush-%d", guest), guests[guest], &grants[guest])
+		return err
+	}) {
+		want := "ADMISSION_REQUIRED"
+		if !grants[i/2].IsZero() {
+			want = "ok"
+		}
+		expect(t, err, want)
+	}
+	if h.Rows("admission_uses") != 30 || h.Rows("holds") != 30 {
+		t.Errorf("%d holds with %d uses", h.Rows("holds"), h.Rows("admission_uses"))
+	}
+	h.Audit()
 }

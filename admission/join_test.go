@@ -235,7 +235,7 @@ func TestClocksOfApplicationsDoNotMatter(t *testing.T) {
 // While a room is paused nobody is called, and the time is not made up for afterwards.
 func TestAPauseIsNotMadeUpFor(t *testing.T) {
 	t.Parallel()
-	h := open(t, quick(), func(r *admission.NewRoom) { r.Window, r.RatePerMinute = time.Minute-time.Second, 60 })
+	h := open(t, quick(), func(r *admission.NewRoom) { r.Window, r.RatePerMinute = 10*time.Minute, 60 })
 	yes, no := true, false
 	if _, err := h.room.Update(t.Context(), h.Owner, h.hall.Show, admission.Change{Paused: &yes}); err != nil {
 		t.Fatal(err)
