@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net/http"
@@ -95,16 +96,30 @@ func (h *house) comeIn(guest client) string {
 	t := h.server.t
 	t.Helper()
 	ticket := join(guest, vars{"show": h.show})
-	until := time.Now().Add(30 * time.Second)
-	for {
-		grant := admit(guest, ticket.Token)
-		if grant.Typename == "AdmissionGrant" {
-			return grant.ID
+	var grant joined
+	soon(t, func() bool {
+		grant = admit(guest, ticket.Token)
+		return grant.Code != "NOT_YOUR_TURN"
+	})
+	if grant.Typename != "AdmissionGrant" {
+		t.Fatalf("the guest is not let in: %+v", grant)
+	}
+	return grant.ID
+}
+
+// soon waits until something is so.
+func soon(t testing.TB, so func() bool) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	for !so() {
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			t.Fatal("it did not become so in time")
 		}
-		if grant.Code != "NOT_YOUR_TURN" || time.Now().After(until) {
-			t.Fatalf("the guest is not let in: %+v", grant)
-		}
-		time.Sleep(10 * time.Millisecond)
 	}
 }
 
@@ -131,13 +146,7 @@ func TestFromTheWaitingRoomToAHold(t *testing.T) {
 	if again.Order < ticket.Order {
 		t.Errorf("joining again is order %d, before it was %d", again.Order, ticket.Order)
 	}
-	until := time.Now().Add(30 * time.Second)
-	for !placeOf(h.page, ticket.Token).Called {
-		if time.Now().After(until) {
-			t.Fatal("nobody is called")
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	soon(t, func() bool { return placeOf(h.page, ticket.Token).Called })
 	grant := admit(guest, ticket.Token)
 	if grant.Typename != "AdmissionGrant" || grant.HoldsLeft != 1 || grant.ShowID != h.show {
 		t.Fatalf("admitted: %+v", grant)
