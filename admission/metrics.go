@@ -16,13 +16,16 @@ type metrics struct {
 }
 
 func newMetrics(registerer prometheus.Registerer) (*metrics, error) {
-	counter := func(name, help string) *prometheus.CounterVec {
-		return prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, []string{"outcome"})
-	}
 	m := &metrics{
-		joins:      counter("holdfast_waiting_room_joins_total", "Requests to join a waiting room, by outcome: ok, or the refusal's code."),
-		admissions: counter("holdfast_waiting_room_admissions_total", "Tickets presented for admission, by outcome: ok, or the refusal's code. The rate of ok is how many come in."),
-		refreshes:  counter("holdfast_waiting_room_refreshes_total", "Reads of a waiting room from the database, by outcome. About one a second for each room that is asked for."),
+		joins: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "holdfast_waiting_room_joins_total", Help: "Requests to join a waiting room, by outcome: ok, or the refusal's code.",
+		}, []string{"outcome"}),
+		admissions: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "holdfast_waiting_room_admissions_total", Help: "Tickets presented for admission, by outcome: ok, or the refusal's code. The rate of ok is how many come in.",
+		}, []string{"outcome"}),
+		refreshes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "holdfast_waiting_room_refreshes_total", Help: "Reads of a waiting room from the database, by outcome. About one a second for each room that is asked for.",
+		}, []string{"outcome"}),
 		polls: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "holdfast_waiting_room_polls_total", Help: "Reads of a waiting room's public document that this process answered.",
 		}),
