@@ -150,6 +150,12 @@ func auditChecks() []auditCheck {
 				return r.Violations, violation(r.TenantID, r.Region, "presale code ", r.CodeID, differs(r.Held, r.Booked, r.HoldsHeld, r.HoldsBooked))
 			})
 		}},
+		{"every use of a grant is one hold of its guest", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditGrants(ctx, dbsqlc.AuditGrantsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditGrantsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "grant ", r.ID, " counts ", r.Used, " uses, has ", r.Uses, " with ", r.Holds, " holds")
+			})
+		}},
 		{"no counter above its ceiling", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
 			rows, err := q.AuditCeilings(ctx, dbsqlc.AuditCeilingsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
 			return list(rows, err, func(r dbsqlc.AuditCeilingsRow) (int64, string) {

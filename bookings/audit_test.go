@@ -166,6 +166,11 @@ func TestTheAuditFindsDamage(t *testing.T) {
 			"allotments fit into what there is", "UPDATE night_counters SET bucket = $2 WHERE tenant_id = $1 AND bucket = $3",
 			func(d damaged) []any { return []any{d.orphan, d.allotment} }, func(d damaged) string { return d.orphan.String() },
 		},
+		"a grant that counts a use that no hold took": {
+			"every use of a grant is one hold of its guest",
+			"INSERT INTO admission_grants (tenant_id, region, id, show_id, ticket, session_id, issued_at, expires_at, holds, used) VALUES ($1, 'eu', $2, $2, $2, $2, now(), now() + interval '1 minute', 2, 1)",
+			func(d damaged) []any { return []any{d.booking} }, func(d damaged) string { return d.booking.String() },
+		},
 		"a tax that is not its share": {
 			"every line's tax is its share of the price", "UPDATE booking_lines SET tax_minor = tax_minor + 1 WHERE tenant_id = $1 AND booking_id = $2",
 			func(d damaged) []any { return []any{d.booking} }, func(d damaged) string { return d.booking.String() },

@@ -7,9 +7,10 @@
 //
 //	handler, err := graph.NewHandler(graph.Config{
 //		Tenants: tenantService, Inventory: inventoryService, Bookings: bookingService,
-//		Advisor: advisor, Events: eventService, Introspection: explorer, Logger: logger, Metrics: registry,
+//		Advisor: advisor, Events: eventService, Admission: rooms, Introspection: explorer, Logger: logger, Metrics: registry,
 //	})
 //	mux.Handle("/graphql", handler)
+//	mux.Handle("GET /waiting-rooms/{address}", graph.NewWaitingRoomHandler(rooms))
 //
 // Invariants:
 //   - An id of another kind is refused before anything is looked up; an id of another tenant and an

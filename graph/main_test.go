@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/holdfast/holdfast/admission"
 	"github.com/holdfast/holdfast/bookings"
 	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/events/eventstest"
@@ -72,8 +73,13 @@ func serverOn(t testing.TB, d *db.DB, change func(*graph.Config)) server {
 		t.Fatal(err)
 	}
 	stock := inventory.NewService(d, enforcer, inventory.Announcing(bookings.NewAnnouncer(noJobs{})))
+	rooms, err := admission.NewService(d, enforcer, admission.Config{Tick: 20 * time.Millisecond, Flush: 10 * time.Millisecond, Settle: 60 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(rooms.Close)
 	config := graph.Config{
-		Tenants: tenantService, Inventory: stock, Bookings: bookingService, Advisor: bookings.NewAdvisor(d, enforcer, stock), Events: eventService,
+		Tenants: tenantService, Inventory: stock, Bookings: bookingService, Advisor: bookings.NewAdvisor(d, enforcer, stock), Events: eventService, Admission: rooms,
 	}
 	if change != nil {
 		change(&config)

@@ -150,6 +150,7 @@ type Resolver struct {
 	bookings   Bookings
 	advisor    Advisor
 	events     Events
+	admission  Admission
 	authorizer Authorizer
 	halls      *hallCache
 	metrics    *metrics

@@ -31,7 +31,7 @@ func (r *mutationResolver) SetTerms(ctx context.Context, input generated.SetTerm
 		LatePayment: (*inventory.LatePayment)(input.LatePayment), OnDecline: (*inventory.OnDecline)(input.OnDecline),
 		MaxSeatsPerHold: input.MaxSeatsPerHold, MaxQuantityPerHold: input.MaxQuantityPerHold,
 		MaxNightsPerStay: input.MaxNightsPerStay, MaxActiveHoldsPerBuyer: input.MaxActiveHoldsPerBuyer,
-		MaxActiveHoldsPerInstrument: input.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: input.MaxUnitsPerBuyer, OrphanSeats: (*inventory.OrphanSeats)(input.OrphanSeats), Capture: (*inventory.Capture)(input.Capture),
+		MaxActiveHoldsPerInstrument: input.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: input.MaxUnitsPerBuyer, OrphanSeats: (*inventory.OrphanSeats)(input.OrphanSeats), AdmissionRequired: input.AdmissionRequired, Capture: (*inventory.Capture)(input.Capture),
 	})
 	return one(terms, inInput(err), termsView)
 }

@@ -30,7 +30,7 @@ func (p place) String() string { return p.field.Name + " " + p.path }
 func idKinds() map[string]string {
 	return map[string]string{
 		"show": "show", "seats": "seat", "pool": "pool", "roomType": "room", "venue": "venue", "event": "event", "chart": "chart",
-		"presaleCode": "presale", "allotment": "allotment", "Query.allotment": "allotment",
+		"presaleCode": "presale", "allotment": "allotment", "Query.allotment": "allotment", "grant": "grant",
 		"property": "prop", "priceLevel": "level", "priceLevels": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
 		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
 		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
@@ -151,6 +151,10 @@ func scalarValue(name, typ string) any {
 		return hallPlan()
 	case name == "currency":
 		return "EUR"
+	case name == "verifier":
+		return ""
+	case typ == "DateTime" && name == "closesAt":
+		return "2030-03-15T19:30:00Z"
 	case name == "codes":
 		return "FRIENDS-2030"
 	case name == "url":
@@ -210,7 +214,7 @@ func (h *house) ids() (own map[string]string, guest client) {
 	return map[string]string{
 		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
-		"presale": h.presaleCode(), "allotment": h.allotment(),
+		"presale": h.presaleCode(), "allotment": h.allotment(), "grant": h.grant(guest),
 		"refund": refund,
 		"evt":    h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
 	}, guest
@@ -270,6 +274,8 @@ func TestOwnIDsAreFound(t *testing.T) {
 		switch p.field.Name {
 		case "hold", "booking", "extendHold", "releaseHold", "checkout", "placeHold":
 			as = guest
+		case "joinWaitingRoom":
+			as = h.page
 		case "revokeKey":
 			own["key"] = h.spareKey()
 		}
@@ -299,6 +305,12 @@ func (h *house) presaleCode() string {
 	h.admin.get(`mutation($input: CreatePresaleCodesInput!) { createPresaleCodes(input: $input) { id } }`,
 		vars{"input": vars{"requestKey": key(), "show": h.show, "codes": []string{"Fan club"}, "uses": 2}}, &answer)
 	return answer.CreatePresaleCodes[0].ID
+}
+
+// grant is one of the guest's for the house's show, whose waiting room is open from then on.
+func (h *house) grant(guest client) string {
+	h.openRoom(vars{})
+	return h.comeIn(guest)
 }
 
 func (h *house) spareKey() string {

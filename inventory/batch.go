@@ -83,10 +83,15 @@ func (b *batch) run(ctx context.Context, tx pgx.Tx) ([]answer, error) {
 			return nil, err
 		}
 	}
+	grants, err := b.lockGrants(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
 	f, err := factsOf(ctx, tx, b.at, b.all, b.codes())
 	if err != nil {
 		return nil, err
 	}
+	f.grants = grants
 	b.learn(f)
 	judged, err := b.judgeRules(f, answers)
 	if err != nil {
@@ -212,6 +217,9 @@ func (b *batch) judgeRules(f facts, answers []answer) ([][]RefusedLine, error) {
 			continue
 		}
 		refused, err := w.claim.judgeRules(w.actor, f)
+		if err == nil {
+			refused, err = f.judgeAdmission(w, refused)
+		}
 		switch {
 		case err != nil:
 			answers[i].err = err
@@ -337,6 +345,11 @@ func (b *batch) judge(ctx context.Context, tx pgx.Tx, f *facts, stock stock, jud
 			answers[i].err = refusal
 			continue
 		}
+		if refusal := f.judgeGrant(w); refusal != nil {
+			// Used up by a wish before it in the batch.
+			answers[i].err = refusal
+			continue
+		}
 		refused, err := b.judgeSeats(w, *f, stock)
 		if err != nil {
 			return nil, err
@@ -368,6 +381,7 @@ func (b *batch) judge(ctx context.Context, tx pgx.Tx, f *facts, stock stock, jud
 		winner := won{wish: w, lines: b.linesOf(w, *f, stock), total: total, presale: f.presaleID(w.claim)}
 		stock.take(winner)
 		f.note(w)
+		f.noteGrant(w)
 		winners = append(winners, winner)
 	}
 	if soldOut {

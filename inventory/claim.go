@@ -25,6 +25,9 @@ type PlaceHold struct {
 	// PresaleCode lets the buyer in before the sale of the hold's one show opens, and takes one of the
 	// code's uses; "" is none.
 	PresaleCode string `json:",omitempty"`
+	// Grant is an admission from the waiting room of one of the hold's shows, nil for none. It is no part
+	// of what the request key stands for: the same request again needs no second grant.
+	Grant *GrantID `json:"-"`
 }
 
 // LineRequest is one wish of the buyer. Exactly one field is set. All lines of a hold lie in one
@@ -73,6 +76,8 @@ type claim struct {
 	expectedTotal *money.Amount
 	// presaleCode is normal, "" for none.
 	presaleCode string
+	// grant is the admission that the hold uses, nil for none.
+	grant *uuid.UUID
 	// unitRows counts the seats, pools and nights named.
 	unitRows int
 	// shows, pools, rooms are the distinct ids named, sorted.
@@ -142,7 +147,7 @@ func (p PlaceHold) claim() (claim, error) {
 		slices.SortFunc(*list, compareUUID)
 		*list = slices.Compact(*list)
 	}
-	return c, nil
+	return c, c.addGrant(p.Grant)
 }
 
 type seenUnits struct {

@@ -30,6 +30,8 @@ type facts struct {
 	partsOf map[nightKey][]allotmentPart
 	// presale has the codes that buyers named, as far as the show has them.
 	presale map[string]*presaleFacts
+	// grants are those that wishes name, locked; see lockGrants.
+	grants map[uuid.UUID]*grantFacts
 	// has is what each guest has; see readBuyers.
 	has map[uuid.UUID]*possessions
 }
@@ -44,6 +46,8 @@ type showFacts struct {
 	shuts    time.Time
 	currency money.Currency
 	levels   map[uuid.UUID]int64
+	// admission is when guests need a grant of the show's waiting room.
+	admission admissionWindow
 }
 
 type poolFacts struct {
@@ -126,6 +130,7 @@ func (f *facts) readShows(ctx context.Context, tx pgx.Tx, at place, c claim) err
 		f.shows[row.ID] = showFacts{
 			id: row.ID, state: ShowState(row.State), completed: row.Completed, opens: row.SaleOpensAt, shuts: shuts,
 			currency: money.Currency(row.Currency), levels: map[uuid.UUID]int64{},
+			admission: admissionWindow{from: row.AdmissionFrom, until: row.AdmissionUntil},
 		}
 	}
 	if len(c.shows) == 0 {

@@ -24,6 +24,8 @@ type (
 	PresaleCodeKind struct{}
 	// AllotmentKind is a quantity of counted stock that a channel sells from first.
 	AllotmentKind struct{}
+	// GrantKind is an admission from a waiting room.
+	GrantKind struct{}
 )
 
 // Prefix of a chart's public id.
@@ -56,6 +58,9 @@ func (PresaleCodeKind) Prefix() string { return "presale" }
 // Prefix of an allotment's public id.
 func (AllotmentKind) Prefix() string { return "allotment" }
 
+// Prefix of an admission grant's public id.
+func (GrantKind) Prefix() string { return "grant" }
+
 // Public ids. Each carries the region in which its stock lives.
 type (
 	ChartID       = ids.ID[ChartKind]
@@ -68,4 +73,5 @@ type (
 	HoldID        = ids.ID[HoldKind]
 	PresaleCodeID = ids.ID[PresaleCodeKind]
 	AllotmentID   = ids.ID[AllotmentKind]
+	GrantID       = ids.ID[GrantKind]
 )

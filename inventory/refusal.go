@@ -93,6 +93,24 @@ const (
 	RefusalAllotmentEnded RefusalCode = "ALLOTMENT_ENDED"
 	// RefusalAllotmentTentative: nothing is set aside yet, so there is nothing to release.
 	RefusalAllotmentTentative RefusalCode = "ALLOTMENT_TENTATIVE"
+	// RefusalAdmissionRequired: guests hold units of this show with a grant of its waiting room, and the
+	// request has none that is good.
+	RefusalAdmissionRequired RefusalCode = "ADMISSION_REQUIRED"
+	// RefusalAdmissionToken: the token of the waiting room is none of this room, or not this buyer's.
+	RefusalAdmissionToken RefusalCode = "ADMISSION_TOKEN_INVALID"
+	// RefusalAdmissionUsed: the token was exchanged before, and what it gave is used up, over, or another
+	// session's.
+	RefusalAdmissionUsed RefusalCode = "ADMISSION_USED"
+	// RefusalNotYourTurn: others are before this visitor.
+	RefusalNotYourTurn RefusalCode = "NOT_YOUR_TURN"
+	// RefusalRoomNotOpen: the waiting room has not opened.
+	RefusalRoomNotOpen RefusalCode = "WAITING_ROOM_NOT_OPEN"
+	// RefusalRoomPaused: the waiting room lets nobody in at present.
+	RefusalRoomPaused RefusalCode = "WAITING_ROOM_PAUSED"
+	// RefusalRoomClosed: the waiting room has closed.
+	RefusalRoomClosed RefusalCode = "WAITING_ROOM_CLOSED"
+	// RefusalVerification: the waiting room asks for a proof, and the request has none that is good.
+	RefusalVerification RefusalCode = "VERIFICATION_REQUIRED"
 	// RefusalBusy: too many want the same units at this moment; try again after RetryAfter.
 	RefusalBusy RefusalCode = "BUSY"
 )
@@ -218,6 +236,22 @@ func messageOf(code RefusalCode) string {
 		return "the allotment has ended"
 	case RefusalAllotmentTentative:
 		return "the allotment is tentative: it has set nothing aside"
+	case RefusalAdmissionRequired:
+		return "this show is held with an admission from its waiting room"
+	case RefusalAdmissionToken:
+		return "this is no token of this waiting room for this session"
+	case RefusalAdmissionUsed:
+		return "this token was used before; join again"
+	case RefusalNotYourTurn:
+		return "others are before you in the waiting room"
+	case RefusalRoomNotOpen:
+		return "the waiting room has not opened"
+	case RefusalRoomPaused:
+		return "the waiting room lets nobody in at present"
+	case RefusalRoomClosed:
+		return "the waiting room has closed"
+	case RefusalVerification:
+		return "the waiting room asks for a proof"
 	case RefusalBusy:
 		return "too many requests want the same units at this moment"
 	}

@@ -87,7 +87,9 @@ type Terms struct {
 	MaxActiveHoldsPerInstrument int64
 	// MaxUnitsPerBuyer counts seats and pool units of one show in the live holds and standing bookings of
 	// one guest; nil is no limit.
-	MaxUnitsPerBuyer  *int64
+	MaxUnitsPerBuyer *int64
+	// AdmissionRequired asks guests for a grant of the show's waiting room at all times; while the room is
+	// open it asks for one by itself.
 	AdmissionRequired bool
 	OrphanSeats       OrphanSeats
 	Capture           Capture
@@ -122,6 +124,7 @@ type TermsChange struct {
 	MaxActiveHoldsPerInstrument *int64
 	MaxUnitsPerBuyer            *int64
 	OrphanSeats                 *OrphanSeats
+	AdmissionRequired           *bool
 	Capture                     *Capture
 }
 
@@ -295,7 +298,8 @@ func (s *Service) SetTerms(ctx context.Context, actor tenants.Actor, scope Terms
 			MaxSeatsPerHold: change.MaxSeatsPerHold, MaxQuantityPerHold: change.MaxQuantityPerHold,
 			MaxNightsPerStay: change.MaxNightsPerStay, MaxActiveHoldsPerBuyer: change.MaxActiveHoldsPerBuyer,
 			MaxActiveHoldsPerInstrument: change.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: change.MaxUnitsPerBuyer,
-			OrphanSeats: (*string)(change.OrphanSeats), Capture: (*string)(change.Capture),
+			OrphanSeats:       (*string)(change.OrphanSeats),
+			AdmissionRequired: change.AdmissionRequired, Capture: (*string)(change.Capture),
 		}); err != nil {
 			return Terms{}, fmt.Errorf("store the sales terms: %w", err)
 		}

@@ -74,6 +74,11 @@ const (
 	ActionAllotmentRead    Action = "allotment.read"
 	ActionAllotmentSet     Action = "allotment.set"
 	ActionJobInspect              = tenants.ActionJobInspect
+
+	ActionWaitingRoomManage Action = "waitingroom.manage"
+	ActionWaitingRoomRead   Action = "waitingroom.read"
+	ActionWaitingRoomJoin   Action = "waitingroom.join"
+	ActionWaitingRoomEnter  Action = "waitingroom.enter"
 )
 
 // Meaning says what an action lets somebody do, for people who set roles.
@@ -141,6 +146,10 @@ func Meanings() []Meaning {
 		{ActionPresaleSet, "Add and end presale codes"},
 		{ActionAllotmentRead, "See allotments; partners see those of their own channel"},
 		{ActionAllotmentSet, "Set stock aside for a channel, and release it"},
+		{ActionWaitingRoomManage, "Open, change, pause and close waiting rooms"},
+		{ActionWaitingRoomRead, "See waiting rooms"},
+		{ActionWaitingRoomJoin, "Join a waiting room, and see one's place in it"},
+		{ActionWaitingRoomEnter, "Come in from a waiting room when called"},
 		{ActionJobInspect, "See and steer background jobs"},
 	}
 }

@@ -20,6 +20,7 @@ func TestKeysInTestModeOnlyLook(t *testing.T) {
 		policies.ActionTenantRead: true, policies.ActionPropertyRead: true, policies.ActionVenueRead: true, policies.ActionChannelRead: true,
 		policies.ActionChartRead: true, policies.ActionShowRead: true, policies.ActionRoomTypeRead: true, policies.ActionNightsRead: true,
 		policies.ActionTermsRead: true, policies.ActionAvailabilityRead: true, policies.ActionCancellationRead: true,
+		policies.ActionWaitingRoomRead: true,
 	}
 	for _, keyType := range []tenants.KeyType{tenants.KeyTypeAdmin, tenants.KeyTypePartner, tenants.KeyTypePublishable} {
 		actor := tenants.Actor{

@@ -397,3 +397,20 @@ FROM (
     WHERE c.bucket <> '00000000-0000-0000-0000-000000000000'::uuid AND a.allotment_id IS NULL AND (@every_tenant::boolean OR c.tenant_id = @tenant_id::uuid)) AS w
 ORDER BY violations
 LIMIT @max_examples;
+
+-- name: AuditGrants :many
+-- Each use of an admission grant is one hold of the grant's guest, and a grant counts its uses.
+SELECT g.tenant_id, g.region, g.id, g.used, COALESCE(c.uses, 0)::bigint AS uses, COALESCE(c.holds, 0)::bigint AS holds, count(*) OVER () AS violations
+FROM admission_grants g
+LEFT JOIN (
+    SELECT u.tenant_id, u.region, u.grant_id, count(*) AS uses, count(h.id) AS holds
+    FROM admission_uses u
+    JOIN admission_grants o ON o.tenant_id = u.tenant_id AND o.region = u.region AND o.id = u.grant_id
+    LEFT JOIN holds h ON h.tenant_id = u.tenant_id AND h.region = u.region AND h.id = u.hold_id
+        AND h.buyer_kind = 'GUEST' AND h.buyer_id = o.session_id
+    GROUP BY u.tenant_id, u.region, u.grant_id) AS c
+    ON c.tenant_id = g.tenant_id AND c.region = g.region AND c.grant_id = g.id
+WHERE (@every_tenant::boolean OR g.tenant_id = @tenant_id::uuid)
+    AND (g.used <> COALESCE(c.uses, 0) OR COALESCE(c.uses, 0) <> COALESCE(c.holds, 0))
+ORDER BY violations
+LIMIT @max_examples;

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/holdfast/holdfast/admission"
 	"github.com/holdfast/holdfast/bookings"
 	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/events/webhooks"
@@ -135,6 +136,7 @@ type app struct {
 	policy    *policies.Enforcer
 	tenants   *tenants.Service
 	inventory *inventory.Service
+	admission *admission.Service
 	bookings  *bookings.Service
 	advisor   *bookings.Advisor
 	events    *events.Service
@@ -214,10 +216,15 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 			}
 		}
 	}
+	rooms, err := newWaitingRooms(s, enforcer, logger)
+	if err != nil {
+		return nil, err
+	}
 	return &app{
 		store: s, logger: logger, policy: enforcer, events: outbox, webhooks: sender,
 		tenants:   tenants.NewService(s.db, enforcer, tenantsConfig),
 		inventory: stock,
+		admission: rooms,
 		bookings:  sales,
 		advisor:   bookings.NewAdvisor(s.db, enforcer, stock),
 	}, nil
@@ -228,6 +235,7 @@ const offlineProvider = "offline"
 
 func (a *app) close() {
 	a.bookings.Close()
+	a.admission.Close()
 	a.tenants.Close()
 	a.webhooks.Close()
 }

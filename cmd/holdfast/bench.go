@@ -19,7 +19,7 @@ import (
 type benchCommand struct {
 	JSON      bool     `name:"json" help:"Print one JSON object."`
 	Seconds   float64  `default:"5" help:"How long each cell is measured, after a warm-up of a fifth of it."`
-	Sections  []string `default:"holds,map,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), map (reading a seat map while it changes), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong)."`
+	Sections  []string `default:"holds,map,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), map (reading a seat map while it changes), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong), waiting-room (a crowd that joins, waits and is let in)."`
 	Clients   []int    `default:"1,16,64" help:"How many clients hold at once, each its next hold when the last is answered."`
 	Scenarios []string `default:"seats,pool,nights" help:"What is held: seats (one seat), pool (one unit of one hot pool), nights (a room for three nights), and best-available (three of the best seats)."`
 	Baseline  bool     `default:"true" negatable:"" help:"Measure the same holds as plain SQL without a server, too."`
@@ -36,6 +36,8 @@ type benchCommand struct {
 
 	Soak time.Duration `default:"10m" help:"How long the soak lasts."`
 	Bare string        `hidden:"" help:"Serve the answer at this address from a bare handler, as the benchmark of maps compares with."`
+
+	Visitors int `default:"100000" help:"How many visitors join the waiting room."`
 }
 
 // errBench makes the command fail when holds failed or the audit found something; the report says
@@ -58,6 +60,7 @@ func (c *benchCommand) Run(ctx context.Context, root *cli) error {
 		Seats: c.Seats, Shards: c.Shards, Guests: c.Guests,
 		Sections: c.Sections, Jobs: c.Jobs, Nights: c.Nights, Due: c.Due,
 		Buyers: c.Buyers, Events: c.Events, Attempts: c.Attempts, Soak: c.Soak,
+		Visitors: c.Visitors,
 	})
 	if err != nil {
 		return err
@@ -106,6 +109,8 @@ type benchConfig struct {
 	Buyers           []int
 	Events, Attempts int
 	Soak             time.Duration
+	// Visitors are how many join the waiting room.
+	Visitors int
 }
 
 // measures is whether a section is asked for.
@@ -133,7 +138,7 @@ const (
 )
 
 func benchSections() []string {
-	return []string{benchHolds, benchMapping, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking}
+	return []string{benchHolds, benchMapping, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking, benchWaiting}
 }
 
 // The scenarios.
@@ -187,6 +192,7 @@ func (c benchConfig) Validate() error {
 		{"--due", c.Due, benchMaxDue},
 		{"--events", c.Events, benchMaxEvents},
 		{"--attempts", c.Attempts, benchMaxAttempts},
+		{"--visitors", c.Visitors, benchMaxVisitors},
 	} {
 		if err := benchBound(bound.flag, bound.got, bound.most); err != nil {
 			return err
@@ -231,6 +237,7 @@ type benchReport struct {
 	Webhooks  *benchWebhooks   `json:"webhooks,omitempty"`
 	Reconcile *benchReconciled `json:"reconcile,omitempty"`
 	Soak      *benchSoaked     `json:"soak,omitempty"`
+	Room      *benchRoom       `json:"waitingRoom,omitempty"`
 	// Memory is the server process's.
 	Memory benchMemory          `json:"memory"`
 	Audit  bookings.AuditReport `json:"audit"`
@@ -321,6 +328,12 @@ func runBench(ctx context.Context, config benchConfig) (report benchReport, err 
 	}
 	if err := measurePayments(ctx, a, config, &report, say); err != nil {
 		return benchReport{}, err
+	}
+	if config.measures(benchWaiting) {
+		say("waiting room: %d visitors join and wait", config.Visitors)
+		if report.Room, err = measureRoom(ctx, a, config, say); err != nil {
+			return benchReport{}, fmt.Errorf("measure the waiting room: %w", err)
+		}
 	}
 	if report.Audit, err = a.bookings.Audit(ctx, nil); err != nil {
 		return benchReport{}, err
@@ -545,6 +558,9 @@ func printBenchSections(out io.Writer, report benchReport) {
 	}
 	if report.Soak != nil {
 		report.Soak.print(out)
+	}
+	if report.Room != nil {
+		report.Room.print(out)
 	}
 }
 

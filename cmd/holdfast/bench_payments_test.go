@@ -111,3 +111,23 @@ func TestTheFaultsOfASoakAreSome(t *testing.T) {
 		t.Errorf("%d of 1,000 payments go wrong", sum)
 	}
 }
+
+func TestTheBenchmarkFillsAWaitingRoom(t *testing.T) {
+	t.Parallel()
+	config := smallBench(t)
+	config.Sections = []string{benchWaiting}
+	report, err := runBench(t.Context(), config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	room := report.Room
+	if !report.OK || room == nil || room.Visitors != config.Visitors || room.PollsPerSecond <= 0 || room.DocumentBytes <= 0 ||
+		room.StatementsPerSecond <= 0 || room.CalledPerMinute < 0 || room.Admitted < 1 || room.StatementsPerAdmission <= 1 {
+		t.Fatalf("the report is %+v, the room %+v", report, room)
+	}
+	var table bytes.Buffer
+	printBench(&table, report)
+	if text := table.String(); !strings.Contains(text, "Waiting room of 300 visitors") || !strings.Contains(text, "The audit is clean.") {
+		t.Errorf("the table says\n%s", text)
+	}
+}

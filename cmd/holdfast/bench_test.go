@@ -61,6 +61,7 @@ func smallBench(t *testing.T) benchConfig {
 		Seats: 500, Shards: 2, Guests: 10,
 		Sections: []string{benchHolds, benchRiver, benchMigrating, benchSweeping}, Jobs: 50, Nights: 2500, Due: 300,
 		Buyers: []int{1, 40}, Events: 60, Attempts: 70, Soak: 4 * time.Second,
+		Visitors: 300,
 	}
 }
 
@@ -187,11 +188,13 @@ func TestBenchFlagsAreBounded(t *testing.T) {
 		"--buyers":    func(c *benchConfig) { c.Buyers = []int{benchMaxClients + 1} },
 		"--events":    func(c *benchConfig) { c.Events = 0 },
 		"--attempts":  func(c *benchConfig) { c.Attempts = benchMaxAttempts + 1 },
+		"--visitors":  func(c *benchConfig) { c.Visitors = benchMaxVisitors + 1 },
 		"--soak":      func(c *benchConfig) { c.Soak = time.Millisecond },
 	} {
 		config := benchConfig{
 			Seconds: 1, Clients: []int{1}, Scenarios: []string{benchPool}, Seats: 1, Shards: 1, Guests: 1,
 			Sections: []string{benchRiver}, Jobs: 1, Nights: 1, Due: 1, Buyers: []int{1}, Events: 1, Attempts: 1, Soak: time.Minute,
+			Visitors: 1,
 		}
 		if err := config.Validate(); err != nil {
 			t.Fatal(err)

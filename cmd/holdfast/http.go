@@ -43,7 +43,7 @@ type httpOptions struct {
 func (a *app) handler(options httpOptions) (http.Handler, error) {
 	streams := graph.NewStreams()
 	api, err := graph.NewHandler(graph.Config{
-		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Advisor: a.advisor, Events: a.events, Authorizer: a.policy,
+		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Advisor: a.advisor, Events: a.events, Admission: a.admission, Authorizer: a.policy,
 		Introspection: options.introspection, Logger: a.logger, Metrics: a.store.registry, Streams: streams,
 	})
 	if err != nil {
@@ -51,6 +51,7 @@ func (a *app) handler(options httpOptions) (http.Handler, error) {
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", api)
+	mux.Handle("GET /waiting-rooms/{address}", graph.NewWaitingRoomHandler(a.admission))
 	if options.explorer != nil {
 		mux.Handle("/explorer/", http.StripPrefix("/explorer", explorer.Handler(*options.explorer)))
 		mux.Handle("GET /{$}", http.RedirectHandler("/explorer/", http.StatusSeeOther))

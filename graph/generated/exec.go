@@ -75,6 +75,11 @@ type HoldResolver interface {
 	Booking(ctx context.Context, obj *Hold) (*Booking, error)
 }
 type MutationResolver interface {
+	OpenWaitingRoom(ctx context.Context, input OpenWaitingRoomInput) (*WaitingRoom, error)
+	UpdateWaitingRoom(ctx context.Context, input UpdateWaitingRoomInput) (*WaitingRoom, error)
+	CloseWaitingRoom(ctx context.Context, show string) (*WaitingRoom, error)
+	JoinWaitingRoom(ctx context.Context, input JoinWaitingRoomInput) (JoinWaitingRoomResult, error)
+	AdmitVisitor(ctx context.Context, input AdmitVisitorInput) (AdmitVisitorResult, error)
 	CreateAllotment(ctx context.Context, input CreateAllotmentInput) (AllotmentResult, error)
 	MakeAllotmentDefinite(ctx context.Context, input AllotmentInput) (AllotmentResult, error)
 	UpdateAllotment(ctx context.Context, input UpdateAllotmentInput) (AllotmentResult, error)
@@ -134,6 +139,8 @@ type PropertyResolver interface {
 }
 type QueryResolver interface {
 	Node(ctx context.Context, id string) (Node, error)
+	WaitingRoom(ctx context.Context, show string) (*WaitingRoom, error)
+	WaitingRoomPlace(ctx context.Context, token string) (WaitingRoomPlaceResult, error)
 	Allotment(ctx context.Context, id string) (*Allotment, error)
 	Allotments(ctx context.Context, property *string, show *string, channel *string, first int64, after *string) (*AllotmentConnection, error)
 	Booking(ctx context.Context, id string) (*Booking, error)
@@ -231,6 +238,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalers := func() *graphql.InputUnmarshalerIndex {
 		return graphql.NewInputUnmarshalerIndex(
+			graphql.NewInputUnmarshaler("AdmitVisitorInput", ec.unmarshalInputAdmitVisitorInput),
 			graphql.NewInputUnmarshaler("AllotmentInput", ec.unmarshalInputAllotmentInput),
 			graphql.NewInputUnmarshaler("AllotmentNightsInput", ec.unmarshalInputAllotmentNightsInput),
 			graphql.NewInputUnmarshaler("AllotmentReleaseInput", ec.unmarshalInputAllotmentReleaseInput),
@@ -257,9 +265,11 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("HoldLineInput", ec.unmarshalInputHoldLineInput),
 			graphql.NewInputUnmarshaler("HostedPaymentInput", ec.unmarshalInputHostedPaymentInput),
 			graphql.NewInputUnmarshaler("ImportChartInput", ec.unmarshalInputImportChartInput),
+			graphql.NewInputUnmarshaler("JoinWaitingRoomInput", ec.unmarshalInputJoinWaitingRoomInput),
 			graphql.NewInputUnmarshaler("MoneyInput", ec.unmarshalInputMoneyInput),
 			graphql.NewInputUnmarshaler("NightChangeInput", ec.unmarshalInputNightChangeInput),
 			graphql.NewInputUnmarshaler("NightRangeInput", ec.unmarshalInputNightRangeInput),
+			graphql.NewInputUnmarshaler("OpenWaitingRoomInput", ec.unmarshalInputOpenWaitingRoomInput),
 			graphql.NewInputUnmarshaler("OversellAdviceInput", ec.unmarshalInputOversellAdviceInput),
 			graphql.NewInputUnmarshaler("PaymentMethodInput", ec.unmarshalInputPaymentMethodInput),
 			graphql.NewInputUnmarshaler("PlaceHoldInput", ec.unmarshalInputPlaceHoldInput),
@@ -288,6 +298,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("SetTermsInput", ec.unmarshalInputSetTermsInput),
 			graphql.NewInputUnmarshaler("StayInput", ec.unmarshalInputStayInput),
 			graphql.NewInputUnmarshaler("UpdateAllotmentInput", ec.unmarshalInputUpdateAllotmentInput),
+			graphql.NewInputUnmarshaler("UpdateWaitingRoomInput", ec.unmarshalInputUpdateWaitingRoomInput),
 			graphql.NewInputUnmarshaler("UpdateWebhookEndpointInput", ec.unmarshalInputUpdateWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("WebhookEndpointInput", ec.unmarshalInputWebhookEndpointInput),
 		)
@@ -383,6 +394,392 @@ func newExecutionContext(
 }
 
 var sources = []*ast.Source{
+	{Name: "../schema/admission.graphqls", Input: `extend type Query {
+  """
+  The waiting room of a show. It may be a second old.
+  """
+  waitingRoom(
+    "The show."
+    show: ID!
+  ): WaitingRoom!
+  """
+  Where a ticket of a waiting room stands. Pages that wait need not ask this: they read the room's
+  public document and compare.
+  """
+  waitingRoomPlace(
+    "The token of joinWaitingRoom."
+    token: String!
+  ): WaitingRoomPlaceResult!
+}
+
+extend type Mutation {
+  """
+  Gives a show a waiting room. While it is open, guests hold units of the show with a grant of the room
+  only. A show has one room; one that has closed may be opened again, with nobody in it.
+  """
+  openWaitingRoom(
+    "The room."
+    input: OpenWaitingRoomInput!
+  ): WaitingRoom!
+  """
+  Changes a waiting room, also while the sale goes on: its rate, its end, whether it is paused. When it
+  opened and its opening window stand fast once it is open.
+  """
+  updateWaitingRoom(
+    "What to change."
+    input: UpdateWaitingRoomInput!
+  ): WaitingRoom!
+  """
+  Ends a waiting room before its time: nobody is let in any more, and guests need no grant, unless the
+  show's terms ask for one. Closing it twice changes nothing.
+  """
+  closeWaitingRoom(
+    "The show."
+    show: ID!
+  ): WaitingRoom!
+  """
+  Takes a place in a waiting room. It takes no request key and stores nothing: a visitor who joins again
+  has the same place, or a worse one. With a guest session the session is the visitor.
+  """
+  joinWaitingRoom(
+    "Which room, and who joins."
+    input: JoinWaitingRoomInput!
+  ): JoinWaitingRoomResult!
+  """
+  Exchanges the ticket of a visitor who was called for a grant of the guest's session. It takes no
+  request key: asking again gives the same grant, as long as it may be used.
+  """
+  admitVisitor(
+    "The ticket."
+    input: AdmitVisitorInput!
+  ): AdmitVisitorResult!
+}
+
+"""
+The waiting room of a show: it lets guests in at a rate. Who joins in the opening window draws a random
+place; who comes later is ordered by arrival.
+"""
+type WaitingRoom {
+  """
+  The show's id.
+  """
+  showId: ID!
+  """
+  Where the room stands.
+  """
+  state: WaitingRoomState!
+  """
+  From when visitors may join and guests need a grant.
+  """
+  opensAt: DateTime!
+  """
+  When the opening window ends and the first visitors are called.
+  """
+  admitsFrom: DateTime!
+  """
+  When it closes; it may be closed before.
+  """
+  closesAt: DateTime!
+  """
+  How many visitors are called in a minute.
+  """
+  ratePerMinute: Int!
+  """
+  How many seconds a visitor who was let in may place holds.
+  """
+  grantSeconds: Int!
+  """
+  How many holds a grant is good for.
+  """
+  holdsPerGrant: Int!
+  """
+  Which proofs it asks for; null is none.
+  """
+  verifier: String
+  """
+  1 for the room's first opening. Tickets are good for one opening.
+  """
+  opening: Int!
+  """
+  How many visitors joined and were not called.
+  """
+  waiting: Int!
+  """
+  Where the room's public document is read with a GET, below the server's address. It is the same for
+  everybody, needs no key, and may be cached for a second.
+  """
+  statusPath: String!
+}
+
+"""
+Where a waiting room stands.
+"""
+enum WaitingRoomState {
+  "It has not opened; nobody can join."
+  SCHEDULED
+  "The opening window: who joins draws a random place; nobody is called yet."
+  GATHERING
+  "Visitors are called at the room's rate; who joins stands behind all others."
+  ADMITTING
+  "Nobody is called or let in; places are kept, and who comes may join."
+  PAUSED
+  "It is over."
+  CLOSED
+}
+
+"""
+A place in a waiting room.
+"""
+type WaitingRoomTicket {
+  """
+  Proves the place; who has it has the place. For a guest with a session only that session can use it.
+  """
+  token: String!
+  """
+  The visitor, to be sent when joining again; null for a guest with a session.
+  """
+  visitor: String
+  """
+  The place in the line. The visitor is called when the watermark of the public document is not below
+  it, and the document's opening is the ticket's.
+  """
+  order: Int64!
+  """
+  The room's opening that the ticket is good for.
+  """
+  opening: Int!
+  """
+  Where the room's public document is read with a GET, below the server's address.
+  """
+  statusPath: String!
+  """
+  Where the ticket stands now.
+  """
+  place: WaitingRoomPlace!
+}
+
+"""
+Where in a waiting room a ticket stands.
+"""
+type WaitingRoomPlace {
+  """
+  Where the room stands.
+  """
+  state: WaitingRoomState!
+  """
+  Whether the ticket may be exchanged for a grant.
+  """
+  called: Boolean!
+  """
+  1 for who is called next, 0 for who is called. In the opening window it changes while others join.
+  """
+  position: Int!
+  """
+  About how many seconds until the visitor is called, at the present rate; null while the room is paused
+  or over.
+  """
+  estimatedSeconds: Int
+  """
+  When the room was looked at.
+  """
+  asOf: DateTime!
+}
+
+"""
+An admission from a waiting room.
+"""
+type AdmissionGrant {
+  """
+  To be given to placeHold. Only the guest session that it was issued to can use it.
+  """
+  id: ID!
+  """
+  The show.
+  """
+  showId: ID!
+  """
+  When it was issued.
+  """
+  issuedAt: DateTime!
+  """
+  Until when holds may be placed with it.
+  """
+  expiresAt: DateTime!
+  """
+  How many holds may still be placed with it. A refused hold takes none, and a released one gives none
+  back.
+  """
+  holdsLeft: Int!
+}
+
+"""
+A waiting room to be opened.
+"""
+input OpenWaitingRoomInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The show.
+  """
+  show: ID!
+  """
+  From when visitors may join and guests need a grant.
+  """
+  opensAt: DateTime!
+  """
+  When it closes, at most seven days later.
+  """
+  closesAt: DateTime!
+  """
+  How long those who join draw random places, 0 to 86400 seconds. Nobody is called in it; 0 orders
+  everybody by arrival.
+  """
+  windowSeconds: Int! = 600
+  """
+  How many visitors are called in a minute, 1 to 1000000.
+  """
+  ratePerMinute: Int!
+  """
+  How many seconds a visitor who was let in may place holds, 10 to 86400.
+  """
+  grantSeconds: Int! = 600
+  """
+  How many holds a grant is good for, 1 to 20.
+  """
+  holdsPerGrant: Int! = 1
+  """
+  Which proofs it asks for, such as "proof-of-work"; null is none.
+  """
+  verifier: String
+}
+
+"""
+What to set of a waiting room; null leaves a value as it is.
+"""
+input UpdateWaitingRoomInput {
+  """
+  The show.
+  """
+  show: ID!
+  """
+  From when visitors may join; only before it is open.
+  """
+  opensAt: DateTime
+  """
+  When it closes.
+  """
+  closesAt: DateTime
+  """
+  The opening window in seconds, 0 to 86400; only before it is open.
+  """
+  windowSeconds: Int
+  """
+  How many visitors are called in a minute, 1 to 1000000.
+  """
+  ratePerMinute: Int
+  """
+  How many seconds a visitor who is let in from now on may place holds, 10 to 86400.
+  """
+  grantSeconds: Int
+  """
+  How many holds a grant that is issued from now on is good for, 1 to 20.
+  """
+  holdsPerGrant: Int
+  """
+  Which proofs it asks for; "" is none.
+  """
+  verifier: String
+  """
+  Whether it lets nobody in. Places are kept, and it goes on from where it was.
+  """
+  paused: Boolean
+}
+
+"""
+Who joins a waiting room.
+"""
+input JoinWaitingRoomInput {
+  """
+  The show.
+  """
+  show: ID!
+  """
+  A secret that the page made up and keeps, 22 to 64 random letters, digits, - and _: the same visitor has
+  the same place. Null makes one up; not given beside a guest session.
+  """
+  visitor: String
+  """
+  The answer to the challenge of the room's verifier, at most 4096 characters.
+  """
+  proof: String
+  """
+  Takes a new place at the end, when the one before was used or has come to nothing.
+  """
+  again: Boolean! = false
+}
+
+"""
+A ticket to be exchanged.
+"""
+input AdmitVisitorInput {
+  """
+  The token of joinWaitingRoom.
+  """
+  token: String!
+  """
+  The answer to the challenge of the room's verifier, where it asks for one at the door.
+  """
+  proof: String
+}
+
+"""
+The place, or why there is none.
+"""
+union JoinWaitingRoomResult = WaitingRoomTicket | WaitingRoomRefused
+
+"""
+The place, or why the token shows none.
+"""
+union WaitingRoomPlaceResult = WaitingRoomPlace | WaitingRoomRefused
+
+"""
+The grant, or why the visitor is not let in.
+"""
+union AdmitVisitorResult = AdmissionGrant | WaitingRoomRefused
+
+"""
+A visitor who was not given a place or not let in. Nothing was changed.
+"""
+type WaitingRoomRefused implements Refusal {
+  """
+  The rule that spoke.
+  """
+  code: RefusalCode!
+  """
+  A sentence for people, in English.
+  """
+  message: String!
+  """
+  How many milliseconds to wait before trying again; null when waiting does not help.
+  """
+  retryAfterMs: Int
+  """
+  Which verifier asks for a proof, with VERIFICATION_REQUIRED.
+  """
+  verifier: String
+  """
+  What the proof must answer; its form is the verifier's.
+  """
+  challenge: String
+  """
+  For which visitor the challenge is, to be sent again together with the proof; null for a guest with a
+  session.
+  """
+  visitor: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/allotments.graphqls", Input: `extend type Query {
   """
   An allotment: for the tenant's admins, and for the partner whose channel it is.
@@ -2445,6 +2842,22 @@ enum RefusalCode {
   ALLOTMENT_ENDED
   "The allotment is tentative: it has set nothing aside that could be released."
   ALLOTMENT_TENTATIVE
+  "Guests hold units of this show with a grant of its waiting room, and the request has none that is good."
+  ADMISSION_REQUIRED
+  "The token is none of this waiting room, or not this guest's."
+  ADMISSION_TOKEN_INVALID
+  "The token was exchanged before, and what it gave is used up, over, or another guest's; join again."
+  ADMISSION_USED
+  "Others are before this visitor in the waiting room."
+  NOT_YOUR_TURN
+  "The waiting room has not opened."
+  WAITING_ROOM_NOT_OPEN
+  "The waiting room lets nobody in at present."
+  WAITING_ROOM_PAUSED
+  "The waiting room has closed."
+  WAITING_ROOM_CLOSED
+  "The waiting room asks for a proof, and the request has none that is good."
+  VERIFICATION_REQUIRED
   "Too many want the same units at this moment; try again after retryAfterMs."
   BUSY
 }
@@ -3246,6 +3659,11 @@ input PlaceHoldInput {
   hold's seats and pools must be of one show.
   """
   presaleCode: String
+  """
+  The id of an admission grant, where a show has a waiting room. One of its holds is used by the hold that
+  is placed. It is no part of what the request key stands for: the same request again needs no second one.
+  """
+  grant: ID
 }
 
 """
@@ -6245,7 +6663,8 @@ type Terms {
   """
   maxUnitsPerBuyer: Int
   """
-  Whether a hold needs an admission from the waiting room.
+  Whether a guest's hold needs an admission from the waiting room at all times; while a waiting room is
+  open, it does anyway.
   """
   admissionRequired: Boolean!
   """
@@ -6363,6 +6782,10 @@ input SetTermsInput {
   1 to 1000.
   """
   maxUnitsPerBuyer: Int
+  """
+  Whether a guest's hold needs an admission from the waiting room at all times.
+  """
+  admissionRequired: Boolean
   """
   When a payment takes its money.
   """
@@ -8090,6 +8513,52 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
 }
 
+func (ec *executionContext) childFields_WaitingRoom(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "showId":
+		return ec.fieldContext_WaitingRoom_showId(ctx, field)
+	case "state":
+		return ec.fieldContext_WaitingRoom_state(ctx, field)
+	case "opensAt":
+		return ec.fieldContext_WaitingRoom_opensAt(ctx, field)
+	case "admitsFrom":
+		return ec.fieldContext_WaitingRoom_admitsFrom(ctx, field)
+	case "closesAt":
+		return ec.fieldContext_WaitingRoom_closesAt(ctx, field)
+	case "ratePerMinute":
+		return ec.fieldContext_WaitingRoom_ratePerMinute(ctx, field)
+	case "grantSeconds":
+		return ec.fieldContext_WaitingRoom_grantSeconds(ctx, field)
+	case "holdsPerGrant":
+		return ec.fieldContext_WaitingRoom_holdsPerGrant(ctx, field)
+	case "verifier":
+		return ec.fieldContext_WaitingRoom_verifier(ctx, field)
+	case "opening":
+		return ec.fieldContext_WaitingRoom_opening(ctx, field)
+	case "waiting":
+		return ec.fieldContext_WaitingRoom_waiting(ctx, field)
+	case "statusPath":
+		return ec.fieldContext_WaitingRoom_statusPath(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WaitingRoom", field.Name)
+}
+
+func (ec *executionContext) childFields_WaitingRoomPlace(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "state":
+		return ec.fieldContext_WaitingRoomPlace_state(ctx, field)
+	case "called":
+		return ec.fieldContext_WaitingRoomPlace_called(ctx, field)
+	case "position":
+		return ec.fieldContext_WaitingRoomPlace_position(ctx, field)
+	case "estimatedSeconds":
+		return ec.fieldContext_WaitingRoomPlace_estimatedSeconds(ctx, field)
+	case "asOf":
+		return ec.fieldContext_WaitingRoomPlace_asOf(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WaitingRoomPlace", field.Name)
+}
+
 func (ec *executionContext) childFields_WebhookDelivery(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -8360,6 +8829,20 @@ func (ec *executionContext) field_Allotment_history_args(ctx context.Context, ra
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_admitVisitor_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (AdmitVisitorInput, error) {
+			return ec.unmarshalNAdmitVisitorInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAdmitVisitorInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_applyOversellAdvice_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8427,6 +8910,20 @@ func (ec *executionContext) field_Mutation_checkout_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_closeWaitingRoom_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "show",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["show"] = arg0
 	return args, nil
 }
 
@@ -8626,6 +9123,20 @@ func (ec *executionContext) field_Mutation_importChart_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_joinWaitingRoom_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (JoinWaitingRoomInput, error) {
+			return ec.unmarshalNJoinWaitingRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐJoinWaitingRoomInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_makeAllotmentDefinite_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8646,6 +9157,20 @@ func (ec *executionContext) field_Mutation_markNoShow_args(ctx context.Context, 
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (BookingLinesInput, error) {
 			return ec.unmarshalNBookingLinesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingLinesInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_openWaitingRoom_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (OpenWaitingRoomInput, error) {
+			return ec.unmarshalNOpenWaitingRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOpenWaitingRoomInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -8982,6 +9507,20 @@ func (ec *executionContext) field_Mutation_updateAllotment_args(ctx context.Cont
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (UpdateAllotmentInput, error) {
 			return ec.unmarshalNUpdateAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateAllotmentInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateWaitingRoom_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (UpdateWaitingRoomInput, error) {
+			return ec.unmarshalNUpdateWaitingRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateWaitingRoomInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -9718,6 +10257,34 @@ func (ec *executionContext) field_Query_venues_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_waitingRoomPlace_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "token",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["token"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_waitingRoom_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "show",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["show"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_webhookDeliveries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -9937,6 +10504,121 @@ func (ec *executionContext) field___Type_inputFields_args(ctx context.Context, r
 // endregion ***************************** args.gotpl *****************************
 
 // region    **************************** field.gotpl *****************************
+
+func (ec *executionContext) _AdmissionGrant_id(ctx context.Context, field graphql.CollectedField, obj *AdmissionGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AdmissionGrant_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AdmissionGrant_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AdmissionGrant", field, false, false, "ID")
+}
+
+func (ec *executionContext) _AdmissionGrant_showId(ctx context.Context, field graphql.CollectedField, obj *AdmissionGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AdmissionGrant_showId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShowID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AdmissionGrant_showId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AdmissionGrant", field, false, false, "ID")
+}
+
+func (ec *executionContext) _AdmissionGrant_issuedAt(ctx context.Context, field graphql.CollectedField, obj *AdmissionGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AdmissionGrant_issuedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.IssuedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AdmissionGrant_issuedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AdmissionGrant", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _AdmissionGrant_expiresAt(ctx context.Context, field graphql.CollectedField, obj *AdmissionGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AdmissionGrant_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AdmissionGrant_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AdmissionGrant", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _AdmissionGrant_holdsLeft(ctx context.Context, field graphql.CollectedField, obj *AdmissionGrant) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AdmissionGrant_holdsLeft(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HoldsLeft, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AdmissionGrant_holdsLeft(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AdmissionGrant", field, false, false, "Int")
+}
 
 func (ec *executionContext) _AdviceCalibration_daysBefore(ctx context.Context, field graphql.CollectedField, obj *AdviceCalibration) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
@@ -17359,6 +18041,226 @@ func (ec *executionContext) fieldContext_Money_formatted(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Money", field, false, false, "String")
 }
 
+func (ec *executionContext) _Mutation_openWaitingRoom(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_openWaitingRoom(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().OpenWaitingRoom(ctx, fc.Args["input"].(OpenWaitingRoomInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WaitingRoom) graphql.Marshaler {
+			return ec.marshalNWaitingRoom2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingRoom(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_openWaitingRoom(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WaitingRoom(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_openWaitingRoom_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateWaitingRoom(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateWaitingRoom(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateWaitingRoom(ctx, fc.Args["input"].(UpdateWaitingRoomInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WaitingRoom) graphql.Marshaler {
+			return ec.marshalNWaitingRoom2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingRoom(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateWaitingRoom(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WaitingRoom(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateWaitingRoom_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_closeWaitingRoom(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_closeWaitingRoom(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CloseWaitingRoom(ctx, fc.Args["show"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WaitingRoom) graphql.Marshaler {
+			return ec.marshalNWaitingRoom2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingRoom(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_closeWaitingRoom(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WaitingRoom(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_closeWaitingRoom_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_joinWaitingRoom(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_joinWaitingRoom(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().JoinWaitingRoom(ctx, fc.Args["input"].(JoinWaitingRoomInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v JoinWaitingRoomResult) graphql.Marshaler {
+			return ec.marshalNJoinWaitingRoomResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐJoinWaitingRoomResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_joinWaitingRoom(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type JoinWaitingRoomResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_joinWaitingRoom_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_admitVisitor(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_admitVisitor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AdmitVisitor(ctx, fc.Args["input"].(AdmitVisitorInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v AdmitVisitorResult) graphql.Marshaler {
+			return ec.marshalNAdmitVisitorResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAdmitVisitorResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_admitVisitor(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type AdmitVisitorResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_admitVisitor_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_createAllotment(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -22084,6 +22986,94 @@ func (ec *executionContext) fieldContext_Query_node(ctx context.Context, field g
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_node_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_waitingRoom(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_waitingRoom(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().WaitingRoom(ctx, fc.Args["show"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WaitingRoom) graphql.Marshaler {
+			return ec.marshalNWaitingRoom2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingRoom(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_waitingRoom(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WaitingRoom(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_waitingRoom_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_waitingRoomPlace(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_waitingRoomPlace(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().WaitingRoomPlace(ctx, fc.Args["token"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v WaitingRoomPlaceResult) graphql.Marshaler {
+			return ec.marshalNWaitingRoomPlaceResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingRoomPlaceResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_waitingRoomPlace(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type WaitingRoomPlaceResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_waitingRoomPlace_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -28206,6 +29196,682 @@ func (ec *executionContext) fieldContext_Viewer_sessionId(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Viewer", field, false, false, "ID")
 }
 
+func (ec *executionContext) _WaitingRoom_showId(ctx context.Context, field graphql.CollectedField, obj *WaitingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoom_showId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShowID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoom_showId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoom", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WaitingRoom_state(ctx context.Context, field graphql.CollectedField, obj *WaitingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoom_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v WaitingRoomState) graphql.Marshaler {
+			return ec.marshalNWaitingRoomState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingRoomState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoom_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoom", field, false, false, "WaitingRoomState")
+}
+
+func (ec *executionContext) _WaitingRoom_opensAt(ctx context.Context, field graphql.CollectedField, obj *WaitingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoom_opensAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OpensAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoom_opensAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoom", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WaitingRoom_admitsFrom(ctx context.Context, field graphql.CollectedField, obj *WaitingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoom_admitsFrom(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AdmitsFrom, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoom_admitsFrom(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoom", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WaitingRoom_closesAt(ctx context.Context, field graphql.CollectedField, obj *WaitingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoom_closesAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClosesAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoom_closesAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoom", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WaitingRoom_ratePerMinute(ctx context.Context, field graphql.CollectedField, obj *WaitingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoom_ratePerMinute(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RatePerMinute, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoom_ratePerMinute(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoom", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingRoom_grantSeconds(ctx context.Context, field graphql.CollectedField, obj *WaitingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoom_grantSeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.GrantSeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoom_grantSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoom", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingRoom_holdsPerGrant(ctx context.Context, field graphql.CollectedField, obj *WaitingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoom_holdsPerGrant(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HoldsPerGrant, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoom_holdsPerGrant(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoom", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingRoom_verifier(ctx context.Context, field graphql.CollectedField, obj *WaitingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoom_verifier(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Verifier, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoom_verifier(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoom", field, false, false, "String")
+}
+
+func (ec *executionContext) _WaitingRoom_opening(ctx context.Context, field graphql.CollectedField, obj *WaitingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoom_opening(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Opening, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoom_opening(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoom", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingRoom_waiting(ctx context.Context, field graphql.CollectedField, obj *WaitingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoom_waiting(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Waiting, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoom_waiting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoom", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingRoom_statusPath(ctx context.Context, field graphql.CollectedField, obj *WaitingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoom_statusPath(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StatusPath, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoom_statusPath(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoom", field, false, false, "String")
+}
+
+func (ec *executionContext) _WaitingRoomPlace_state(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomPlace) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomPlace_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v WaitingRoomState) graphql.Marshaler {
+			return ec.marshalNWaitingRoomState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingRoomState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomPlace_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomPlace", field, false, false, "WaitingRoomState")
+}
+
+func (ec *executionContext) _WaitingRoomPlace_called(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomPlace) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomPlace_called(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Called, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomPlace_called(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomPlace", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _WaitingRoomPlace_position(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomPlace) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomPlace_position(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Position, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomPlace_position(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomPlace", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingRoomPlace_estimatedSeconds(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomPlace) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomPlace_estimatedSeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EstimatedSeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomPlace_estimatedSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomPlace", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingRoomPlace_asOf(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomPlace) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomPlace_asOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomPlace_asOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomPlace", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WaitingRoomRefused_code(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomRefused_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomRefused_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomRefused", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _WaitingRoomRefused_message(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomRefused_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomRefused_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomRefused", field, false, false, "String")
+}
+
+func (ec *executionContext) _WaitingRoomRefused_retryAfterMs(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomRefused_retryAfterMs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RetryAfterMs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomRefused_retryAfterMs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomRefused", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingRoomRefused_verifier(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomRefused_verifier(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Verifier, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomRefused_verifier(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomRefused", field, false, false, "String")
+}
+
+func (ec *executionContext) _WaitingRoomRefused_challenge(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomRefused_challenge(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Challenge, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomRefused_challenge(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomRefused", field, false, false, "String")
+}
+
+func (ec *executionContext) _WaitingRoomRefused_visitor(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomRefused_visitor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Visitor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomRefused_visitor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomRefused", field, false, false, "String")
+}
+
+func (ec *executionContext) _WaitingRoomTicket_token(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomTicket) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomTicket_token(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Token, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomTicket_token(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomTicket", field, false, false, "String")
+}
+
+func (ec *executionContext) _WaitingRoomTicket_visitor(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomTicket) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomTicket_visitor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Visitor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomTicket_visitor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomTicket", field, false, false, "String")
+}
+
+func (ec *executionContext) _WaitingRoomTicket_order(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomTicket) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomTicket_order(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Order, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomTicket_order(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomTicket", field, false, false, "Int64")
+}
+
+func (ec *executionContext) _WaitingRoomTicket_opening(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomTicket) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomTicket_opening(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Opening, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomTicket_opening(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomTicket", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingRoomTicket_statusPath(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomTicket) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomTicket_statusPath(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StatusPath, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomTicket_statusPath(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingRoomTicket", field, false, false, "String")
+}
+
+func (ec *executionContext) _WaitingRoomTicket_place(ctx context.Context, field graphql.CollectedField, obj *WaitingRoomTicket) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingRoomTicket_place(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Place, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v WaitingRoomPlace) graphql.Marshaler {
+			return ec.marshalNWaitingRoomPlace2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingRoomPlace(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingRoomTicket_place(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WaitingRoomTicket",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WaitingRoomPlace(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _WebhookDelivery_id(ctx context.Context, field graphql.CollectedField, obj *WebhookDelivery) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -30293,6 +31959,55 @@ func (ec *executionContext) fieldContext___Type_isOneOf(_ context.Context, field
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputAdmitVisitorInput(ctx context.Context, obj any) (AdmitVisitorInput, error) {
+	var it AdmitVisitorInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"token", "proof"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "token":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("token"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Token = data
+		case "proof":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("proof"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Proof = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalAdmitVisitorInput unmarshals raw into the AdmitVisitorInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalAdmitVisitorInput(ctx context.Context, raw any) (AdmitVisitorInput, error) {
+	var out AdmitVisitorInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "AdmitVisitorInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputAllotmentInput(ctx context.Context, obj any) (AllotmentInput, error) {
 	var it AllotmentInput
 	if obj == nil {
@@ -32067,6 +33782,73 @@ func UnmarshalImportChartInput(ctx context.Context, raw any) (ImportChartInput, 
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputJoinWaitingRoomInput(ctx context.Context, obj any) (JoinWaitingRoomInput, error) {
+	var it JoinWaitingRoomInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["again"]; !present {
+		asMap["again"] = false
+	}
+
+	fieldsInOrder := [...]string{"show", "visitor", "proof", "again"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "show":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("show"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Show = data
+		case "visitor":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("visitor"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Visitor = data
+		case "proof":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("proof"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Proof = data
+		case "again":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("again"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Again = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalJoinWaitingRoomInput unmarshals raw into the JoinWaitingRoomInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalJoinWaitingRoomInput(ctx context.Context, raw any) (JoinWaitingRoomInput, error) {
+	var out JoinWaitingRoomInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "JoinWaitingRoomInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputMoneyInput(ctx context.Context, obj any) (MoneyInput, error) {
 	var it MoneyInput
 	if obj == nil {
@@ -32288,6 +34070,114 @@ func UnmarshalNightRangeInput(ctx context.Context, raw any) (NightRangeInput, er
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputOpenWaitingRoomInput(ctx context.Context, obj any) (OpenWaitingRoomInput, error) {
+	var it OpenWaitingRoomInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["windowSeconds"]; !present {
+		asMap["windowSeconds"] = 600
+	}
+	if _, present := asMap["grantSeconds"]; !present {
+		asMap["grantSeconds"] = 600
+	}
+	if _, present := asMap["holdsPerGrant"]; !present {
+		asMap["holdsPerGrant"] = 1
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "show", "opensAt", "closesAt", "windowSeconds", "ratePerMinute", "grantSeconds", "holdsPerGrant", "verifier"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "show":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("show"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Show = data
+		case "opensAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("opensAt"))
+			data, err := ec.unmarshalNDateTime2timeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OpensAt = data
+		case "closesAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("closesAt"))
+			data, err := ec.unmarshalNDateTime2timeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClosesAt = data
+		case "windowSeconds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("windowSeconds"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WindowSeconds = data
+		case "ratePerMinute":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePerMinute"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePerMinute = data
+		case "grantSeconds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("grantSeconds"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.GrantSeconds = data
+		case "holdsPerGrant":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("holdsPerGrant"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.HoldsPerGrant = data
+		case "verifier":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("verifier"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Verifier = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalOpenWaitingRoomInput unmarshals raw into the OpenWaitingRoomInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalOpenWaitingRoomInput(ctx context.Context, raw any) (OpenWaitingRoomInput, error) {
+	var out OpenWaitingRoomInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "OpenWaitingRoomInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputOversellAdviceInput(ctx context.Context, obj any) (OversellAdviceInput, error) {
 	var it OversellAdviceInput
 	if obj == nil {
@@ -32425,7 +34315,7 @@ func (ec *executionContext) unmarshalInputPlaceHoldInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"requestKey", "lines", "expectedTotal", "presaleCode"}
+	fieldsInOrder := [...]string{"requestKey", "lines", "expectedTotal", "presaleCode", "grant"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -32460,6 +34350,13 @@ func (ec *executionContext) unmarshalInputPlaceHoldInput(ctx context.Context, ob
 				return it, err
 			}
 			it.PresaleCode = data
+		case "grant":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("grant"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Grant = data
 		}
 	}
 	return it, nil
@@ -33724,7 +35621,7 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"show", "property", "holdSeconds", "maxExtensions", "maxHoldSeconds", "processingSeconds", "graceSeconds", "latePayment", "onDecline", "maxSeatsPerHold", "maxQuantityPerHold", "maxNightsPerStay", "maxActiveHoldsPerBuyer", "maxActiveHoldsPerInstrument", "maxUnitsPerBuyer", "capture", "orphanSeats"}
+	fieldsInOrder := [...]string{"show", "property", "holdSeconds", "maxExtensions", "maxHoldSeconds", "processingSeconds", "graceSeconds", "latePayment", "onDecline", "maxSeatsPerHold", "maxQuantityPerHold", "maxNightsPerStay", "maxActiveHoldsPerBuyer", "maxActiveHoldsPerInstrument", "maxUnitsPerBuyer", "admissionRequired", "capture", "orphanSeats"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -33836,6 +35733,13 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 				return it, err
 			}
 			it.MaxUnitsPerBuyer = data
+		case "admissionRequired":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("admissionRequired"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AdmissionRequired = data
 		case "capture":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("capture"))
 			data, err := ec.unmarshalOCapture2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCapture(ctx, v)
@@ -34018,6 +35922,104 @@ func UnmarshalUpdateAllotmentInput(ctx context.Context, raw any) (UpdateAllotmen
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputUpdateWaitingRoomInput(ctx context.Context, obj any) (UpdateWaitingRoomInput, error) {
+	var it UpdateWaitingRoomInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"show", "opensAt", "closesAt", "windowSeconds", "ratePerMinute", "grantSeconds", "holdsPerGrant", "verifier", "paused"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "show":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("show"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Show = data
+		case "opensAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("opensAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OpensAt = data
+		case "closesAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("closesAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClosesAt = data
+		case "windowSeconds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("windowSeconds"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WindowSeconds = data
+		case "ratePerMinute":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePerMinute"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePerMinute = data
+		case "grantSeconds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("grantSeconds"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.GrantSeconds = data
+		case "holdsPerGrant":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("holdsPerGrant"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.HoldsPerGrant = data
+		case "verifier":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("verifier"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Verifier = data
+		case "paused":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("paused"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Paused = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalUpdateWaitingRoomInput unmarshals raw into the UpdateWaitingRoomInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateWaitingRoomInput(ctx context.Context, raw any) (UpdateWaitingRoomInput, error) {
+	var out UpdateWaitingRoomInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateWaitingRoomInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputUpdateWebhookEndpointInput(ctx context.Context, obj any) (UpdateWebhookEndpointInput, error) {
 	var it UpdateWebhookEndpointInput
 	if obj == nil {
@@ -34140,6 +36142,33 @@ func UnmarshalWebhookEndpointInput(ctx context.Context, raw any) (WebhookEndpoin
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
+
+func (ec *executionContext) _AdmitVisitorResult(ctx context.Context, sel ast.SelectionSet, obj AdmitVisitorResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case WaitingRoomRefused:
+		return ec._WaitingRoomRefused(ctx, sel, &obj)
+	case *WaitingRoomRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._WaitingRoomRefused(ctx, sel, obj)
+	case AdmissionGrant:
+		return ec._AdmissionGrant(ctx, sel, &obj)
+	case *AdmissionGrant:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._AdmissionGrant(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of AdmitVisitorResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
 
 func (ec *executionContext) _AllotmentResult(ctx context.Context, sel ast.SelectionSet, obj AllotmentResult) graphql.Marshaler {
 	switch obj := (obj).(type) {
@@ -34272,6 +36301,33 @@ func (ec *executionContext) _ImportChartResult(ctx context.Context, sel ast.Sele
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of ImportChartResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _JoinWaitingRoomResult(ctx context.Context, sel ast.SelectionSet, obj JoinWaitingRoomResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case WaitingRoomRefused:
+		return ec._WaitingRoomRefused(ctx, sel, &obj)
+	case *WaitingRoomRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._WaitingRoomRefused(ctx, sel, obj)
+	case WaitingRoomTicket:
+		return ec._WaitingRoomTicket(ctx, sel, &obj)
+	case *WaitingRoomTicket:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._WaitingRoomTicket(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of JoinWaitingRoomResult must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -34472,6 +36528,13 @@ func (ec *executionContext) _Refusal(ctx context.Context, sel ast.SelectionSet, 
 	switch obj := (obj).(type) {
 	case nil:
 		return graphql.Null
+	case WaitingRoomRefused:
+		return ec._WaitingRoomRefused(ctx, sel, &obj)
+	case *WaitingRoomRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._WaitingRoomRefused(ctx, sel, obj)
 	case RefundRefused:
 		return ec._RefundRefused(ctx, sel, &obj)
 	case *RefundRefused:
@@ -34577,9 +36640,89 @@ func (ec *executionContext) _RetryRefundResult(ctx context.Context, sel ast.Sele
 	}
 }
 
+func (ec *executionContext) _WaitingRoomPlaceResult(ctx context.Context, sel ast.SelectionSet, obj WaitingRoomPlaceResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case WaitingRoomRefused:
+		return ec._WaitingRoomRefused(ctx, sel, &obj)
+	case *WaitingRoomRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._WaitingRoomRefused(ctx, sel, obj)
+	case WaitingRoomPlace:
+		return ec._WaitingRoomPlace(ctx, sel, &obj)
+	case *WaitingRoomPlace:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._WaitingRoomPlace(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of WaitingRoomPlaceResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 // endregion ************************** interface.gotpl ***************************
 
 // region    **************************** object.gotpl ****************************
+
+var admissionGrantImplementors = []string{"AdmissionGrant", "AdmitVisitorResult"}
+
+func (ec *executionContext) _AdmissionGrant(ctx context.Context, sel ast.SelectionSet, obj *AdmissionGrant) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, admissionGrantImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AdmissionGrant")
+		case "id":
+			out.Values[i] = ec._AdmissionGrant_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "showId":
+			out.Values[i] = ec._AdmissionGrant_showId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "issuedAt":
+			out.Values[i] = ec._AdmissionGrant_issuedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "expiresAt":
+			out.Values[i] = ec._AdmissionGrant_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "holdsLeft":
+			out.Values[i] = ec._AdmissionGrant_holdsLeft(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
 
 var adviceCalibrationImplementors = []string{"AdviceCalibration"}
 
@@ -37675,6 +39818,41 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		switch field.Name {
 		case "__typename":
 			out.Values[i] = graphql.MarshalString("Mutation")
+		case "openWaitingRoom":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_openWaitingRoom(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateWaitingRoom":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateWaitingRoom(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "closeWaitingRoom":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_closeWaitingRoom(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "joinWaitingRoom":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_joinWaitingRoom(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "admitVisitor":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_admitVisitor(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "createAllotment":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createAllotment(ctx, field)
@@ -39147,6 +41325,18 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, false,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_node(ctx, field)
+				})
+		case "waitingRoom":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_waitingRoom(ctx, field)
+				})
+		case "waitingRoomPlace":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_waitingRoomPlace(ctx, field)
 				})
 		case "allotment":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
@@ -41254,6 +43444,263 @@ func (ec *executionContext) _Viewer(ctx context.Context, sel ast.SelectionSet, o
 	return out
 }
 
+var waitingRoomImplementors = []string{"WaitingRoom"}
+
+func (ec *executionContext) _WaitingRoom(ctx context.Context, sel ast.SelectionSet, obj *WaitingRoom) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, waitingRoomImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WaitingRoom")
+		case "showId":
+			out.Values[i] = ec._WaitingRoom_showId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._WaitingRoom_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "opensAt":
+			out.Values[i] = ec._WaitingRoom_opensAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "admitsFrom":
+			out.Values[i] = ec._WaitingRoom_admitsFrom(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "closesAt":
+			out.Values[i] = ec._WaitingRoom_closesAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ratePerMinute":
+			out.Values[i] = ec._WaitingRoom_ratePerMinute(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "grantSeconds":
+			out.Values[i] = ec._WaitingRoom_grantSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "holdsPerGrant":
+			out.Values[i] = ec._WaitingRoom_holdsPerGrant(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "verifier":
+			out.Values[i] = ec._WaitingRoom_verifier(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "opening":
+			out.Values[i] = ec._WaitingRoom_opening(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "waiting":
+			out.Values[i] = ec._WaitingRoom_waiting(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "statusPath":
+			out.Values[i] = ec._WaitingRoom_statusPath(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var waitingRoomPlaceImplementors = []string{"WaitingRoomPlace", "WaitingRoomPlaceResult"}
+
+func (ec *executionContext) _WaitingRoomPlace(ctx context.Context, sel ast.SelectionSet, obj *WaitingRoomPlace) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, waitingRoomPlaceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WaitingRoomPlace")
+		case "state":
+			out.Values[i] = ec._WaitingRoomPlace_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "called":
+			out.Values[i] = ec._WaitingRoomPlace_called(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "position":
+			out.Values[i] = ec._WaitingRoomPlace_position(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "estimatedSeconds":
+			out.Values[i] = ec._WaitingRoomPlace_estimatedSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "asOf":
+			out.Values[i] = ec._WaitingRoomPlace_asOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var waitingRoomRefusedImplementors = []string{"WaitingRoomRefused", "JoinWaitingRoomResult", "WaitingRoomPlaceResult", "AdmitVisitorResult", "Refusal"}
+
+func (ec *executionContext) _WaitingRoomRefused(ctx context.Context, sel ast.SelectionSet, obj *WaitingRoomRefused) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, waitingRoomRefusedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WaitingRoomRefused")
+		case "code":
+			out.Values[i] = ec._WaitingRoomRefused_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._WaitingRoomRefused_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "retryAfterMs":
+			out.Values[i] = ec._WaitingRoomRefused_retryAfterMs(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "verifier":
+			out.Values[i] = ec._WaitingRoomRefused_verifier(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "challenge":
+			out.Values[i] = ec._WaitingRoomRefused_challenge(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "visitor":
+			out.Values[i] = ec._WaitingRoomRefused_visitor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var waitingRoomTicketImplementors = []string{"WaitingRoomTicket", "JoinWaitingRoomResult"}
+
+func (ec *executionContext) _WaitingRoomTicket(ctx context.Context, sel ast.SelectionSet, obj *WaitingRoomTicket) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, waitingRoomTicketImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WaitingRoomTicket")
+		case "token":
+			out.Values[i] = ec._WaitingRoomTicket_token(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "visitor":
+			out.Values[i] = ec._WaitingRoomTicket_visitor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "order":
+			out.Values[i] = ec._WaitingRoomTicket_order(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "opening":
+			out.Values[i] = ec._WaitingRoomTicket_opening(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "statusPath":
+			out.Values[i] = ec._WaitingRoomTicket_statusPath(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "place":
+			out.Values[i] = ec._WaitingRoomTicket_place(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var webhookDeliveryImplementors = []string{"WebhookDelivery"}
 
 func (ec *executionContext) _WebhookDelivery(ctx context.Context, sel ast.SelectionSet, obj *WebhookDelivery) graphql.Marshaler {
@@ -42062,6 +44509,19 @@ func (ec *executionContext) ___Type(ctx context.Context, sel ast.SelectionSet, o
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
+
+func (ec *executionContext) unmarshalNAdmitVisitorInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAdmitVisitorInput(ctx context.Context, v any) (AdmitVisitorInput, error) {
+	res, err := ec.unmarshalInputAdmitVisitorInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAdmitVisitorResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAdmitVisitorResult(ctx context.Context, sel ast.SelectionSet, v AdmitVisitorResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "AdmitVisitorResult!")
+		return graphql.Null
+	}
+	return ec._AdmitVisitorResult(ctx, sel, v)
+}
 
 func (ec *executionContext) marshalNAdviceCalibration2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAdviceCalibration(ctx context.Context, sel ast.SelectionSet, v AdviceCalibration) graphql.Marshaler {
 	return ec._AdviceCalibration(ctx, sel, &v)
@@ -43257,6 +45717,19 @@ func (ec *executionContext) marshalNInt642int64(ctx context.Context, sel ast.Sel
 	return res
 }
 
+func (ec *executionContext) unmarshalNJoinWaitingRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐJoinWaitingRoomInput(ctx context.Context, v any) (JoinWaitingRoomInput, error) {
+	res, err := ec.unmarshalInputJoinWaitingRoomInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNJoinWaitingRoomResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐJoinWaitingRoomResult(ctx context.Context, sel ast.SelectionSet, v JoinWaitingRoomResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "JoinWaitingRoomResult!")
+		return graphql.Null
+	}
+	return ec._JoinWaitingRoomResult(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNKey2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐKey(ctx context.Context, sel ast.SelectionSet, v Key) graphql.Marshaler {
 	return ec._Key(ctx, sel, &v)
 }
@@ -43426,6 +45899,11 @@ func (ec *executionContext) unmarshalNOnDecline2githubᚗcomᚋholdfastᚋholdfa
 
 func (ec *executionContext) marshalNOnDecline2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOnDecline(ctx context.Context, sel ast.SelectionSet, v OnDecline) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNOpenWaitingRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOpenWaitingRoomInput(ctx context.Context, v any) (OpenWaitingRoomInput, error) {
+	res, err := ec.unmarshalInputOpenWaitingRoomInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNOrphanSeats2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOrphanSeats(ctx context.Context, v any) (OrphanSeats, error) {
@@ -44469,6 +46947,11 @@ func (ec *executionContext) unmarshalNUpdateAllotmentInput2githubᚗcomᚋholdfa
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNUpdateWaitingRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateWaitingRoomInput(ctx context.Context, v any) (UpdateWaitingRoomInput, error) {
+	res, err := ec.unmarshalInputUpdateWaitingRoomInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateWebhookEndpointInput(ctx context.Context, v any) (UpdateWebhookEndpointInput, error) {
 	res, err := ec.unmarshalInputUpdateWebhookEndpointInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -44536,6 +47019,36 @@ func (ec *executionContext) marshalNViewer2ᚖgithubᚗcomᚋholdfastᚋholdfast
 		return graphql.Null
 	}
 	return ec._Viewer(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNWaitingRoom2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingRoom(ctx context.Context, sel ast.SelectionSet, v *WaitingRoom) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "WaitingRoom!")
+		return graphql.Null
+	}
+	return ec._WaitingRoom(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNWaitingRoomPlace2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingRoomPlace(ctx context.Context, sel ast.SelectionSet, v WaitingRoomPlace) graphql.Marshaler {
+	return ec._WaitingRoomPlace(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNWaitingRoomPlaceResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingRoomPlaceResult(ctx context.Context, sel ast.SelectionSet, v WaitingRoomPlaceResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "WaitingRoomPlaceResult!")
+		return graphql.Null
+	}
+	return ec._WaitingRoomPlaceResult(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNWaitingRoomState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingRoomState(ctx context.Context, v any) (WaitingRoomState, error) {
+	var res WaitingRoomState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNWaitingRoomState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingRoomState(ctx context.Context, sel ast.SelectionSet, v WaitingRoomState) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) marshalNWebhookDelivery2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDelivery(ctx context.Context, sel ast.SelectionSet, v WebhookDelivery) graphql.Marshaler {

@@ -15,6 +15,11 @@ import (
 	"github.com/holdfast/holdfast/tenants"
 )
 
+// The grant, or why the visitor is not let in.
+type AdmitVisitorResult interface {
+	IsAdmitVisitorResult()
+}
+
 // The allotment as it is now, or why nothing was changed.
 type AllotmentResult interface {
 	IsAllotmentResult()
@@ -38,6 +43,11 @@ type ExtendHoldResult interface {
 // The chart, or what is wrong with the plan.
 type ImportChartResult interface {
 	IsImportChartResult()
+}
+
+// The place, or why there is none.
+type JoinWaitingRoomResult interface {
+	IsJoinWaitingRoomResult()
 }
 
 // The booking with its marks, or why it was refused.
@@ -73,6 +83,36 @@ type ReleaseHoldResult interface {
 // The new refund, or why it was refused.
 type RetryRefundResult interface {
 	IsRetryRefundResult()
+}
+
+// The place, or why the token shows none.
+type WaitingRoomPlaceResult interface {
+	IsWaitingRoomPlaceResult()
+}
+
+// An admission from a waiting room.
+type AdmissionGrant struct {
+	// To be given to placeHold. Only the guest session that it was issued to can use it.
+	ID string `json:"id"`
+	// The show.
+	ShowID string `json:"showId"`
+	// When it was issued.
+	IssuedAt time.Time `json:"issuedAt"`
+	// Until when holds may be placed with it.
+	ExpiresAt time.Time `json:"expiresAt"`
+	// How many holds may still be placed with it. A refused hold takes none, and a released one gives none
+	// back.
+	HoldsLeft int64 `json:"holdsLeft"`
+}
+
+func (AdmissionGrant) IsAdmitVisitorResult() {}
+
+// A ticket to be exchanged.
+type AdmitVisitorInput struct {
+	// The token of joinWaitingRoom.
+	Token string `json:"token"`
+	// The answer to the challenge of the room's verifier, where it asks for one at the door.
+	Proof *string `json:"proof"`
 }
 
 // How well the number of guests was told, on nights of a room type with ten bookings or more.
@@ -1222,6 +1262,19 @@ type ImportChartInput struct {
 	Plan string `json:"plan"`
 }
 
+// Who joins a waiting room.
+type JoinWaitingRoomInput struct {
+	// The show.
+	Show string `json:"show"`
+	// A secret that the page made up and keeps, 22 to 64 random letters, digits, - and _: the same visitor has
+	// the same place. Null makes one up; not given beside a guest session.
+	Visitor *string `json:"visitor"`
+	// The answer to the challenge of the room's verifier, at most 4096 characters.
+	Proof *string `json:"proof"`
+	// Takes a new place at the end, when the one before was used or has come to nothing.
+	Again bool `json:"again"`
+}
+
 // An API key without its secret.
 type Key struct {
 	// The public id.
@@ -1375,6 +1428,29 @@ type NightsSet struct {
 	Oversold []OversoldNight `json:"oversold"`
 }
 
+// A waiting room to be opened.
+type OpenWaitingRoomInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The show.
+	Show string `json:"show"`
+	// From when visitors may join and guests need a grant.
+	OpensAt time.Time `json:"opensAt"`
+	// When it closes, at most seven days later.
+	ClosesAt time.Time `json:"closesAt"`
+	// How long those who join draw random places, 0 to 86400 seconds. Nobody is called in it; 0 orders
+	// everybody by arrival.
+	WindowSeconds int64 `json:"windowSeconds"`
+	// How many visitors are called in a minute, 1 to 1000000.
+	RatePerMinute int64 `json:"ratePerMinute"`
+	// How many seconds a visitor who was let in may place holds, 10 to 86400.
+	GrantSeconds int64 `json:"grantSeconds"`
+	// How many holds a grant is good for, 1 to 20.
+	HoldsPerGrant int64 `json:"holdsPerGrant"`
+	// Which proofs it asks for, such as "proof-of-work"; null is none.
+	Verifier *string `json:"verifier"`
+}
+
 // How many rooms to sell on each night.
 type OversellAdvice struct {
 	// When it was true, by the database's clock.
@@ -1521,6 +1597,9 @@ type PlaceHoldInput struct {
 	// A presale code, which lets the buyer in before the sale opens and takes one of the code's uses. The
 	// hold's seats and pools must be of one show.
 	PresaleCode *string `json:"presaleCode"`
+	// The id of an admission grant, where a show has a waiting room. One of its holds is used by the hold that
+	// is placed. It is no part of what the request key stands for: the same request again needs no second one.
+	Grant *string `json:"grant"`
 }
 
 // A place on the drawing, in plan units.
@@ -2139,6 +2218,8 @@ type SetTermsInput struct {
 	MaxActiveHoldsPerInstrument *int64 `json:"maxActiveHoldsPerInstrument"`
 	// 1 to 1000.
 	MaxUnitsPerBuyer *int64 `json:"maxUnitsPerBuyer"`
+	// Whether a guest's hold needs an admission from the waiting room at all times.
+	AdmissionRequired *bool `json:"admissionRequired"`
 	// When a payment takes its money.
 	Capture *Capture `json:"capture"`
 	// Whether a selection may leave a single free seat.
@@ -2293,7 +2374,8 @@ type Terms struct {
 	// How many seats and pool units of one show a guest may have, in live holds and standing bookings
 	// together; null is no limit.
 	MaxUnitsPerBuyer *int64 `json:"maxUnitsPerBuyer"`
-	// Whether a hold needs an admission from the waiting room.
+	// Whether a guest's hold needs an admission from the waiting room at all times; while a waiting room is
+	// open, it does anyway.
 	AdmissionRequired bool `json:"admissionRequired"`
 	// Whether a selection may leave a single free seat.
 	OrphanSeats OrphanSeats `json:"orphanSeats"`
@@ -2379,6 +2461,28 @@ type UpdateAllotmentInput struct {
 	Release *AllotmentReleaseInput `json:"release"`
 }
 
+// What to set of a waiting room; null leaves a value as it is.
+type UpdateWaitingRoomInput struct {
+	// The show.
+	Show string `json:"show"`
+	// From when visitors may join; only before it is open.
+	OpensAt *time.Time `json:"opensAt"`
+	// When it closes.
+	ClosesAt *time.Time `json:"closesAt"`
+	// The opening window in seconds, 0 to 86400; only before it is open.
+	WindowSeconds *int64 `json:"windowSeconds"`
+	// How many visitors are called in a minute, 1 to 1000000.
+	RatePerMinute *int64 `json:"ratePerMinute"`
+	// How many seconds a visitor who is let in from now on may place holds, 10 to 86400.
+	GrantSeconds *int64 `json:"grantSeconds"`
+	// How many holds a grant that is issued from now on is good for, 1 to 20.
+	HoldsPerGrant *int64 `json:"holdsPerGrant"`
+	// Which proofs it asks for; "" is none.
+	Verifier *string `json:"verifier"`
+	// Whether it lets nobody in. Places are kept, and it goes on from where it was.
+	Paused *bool `json:"paused"`
+}
+
 // What a webhook endpoint shall be. What is left out stays as it is.
 type UpdateWebhookEndpointInput struct {
 	// The endpoint.
@@ -2451,6 +2555,97 @@ type Viewer struct {
 	// The guest session that was presented, if any.
 	SessionID *string `json:"sessionId"`
 }
+
+// The waiting room of a show: it lets guests in at a rate. Who joins in the opening window draws a random
+// place; who comes later is ordered by arrival.
+type WaitingRoom struct {
+	// The show's id.
+	ShowID string `json:"showId"`
+	// Where the room stands.
+	State WaitingRoomState `json:"state"`
+	// From when visitors may join and guests need a grant.
+	OpensAt time.Time `json:"opensAt"`
+	// When the opening window ends and the first visitors are called.
+	AdmitsFrom time.Time `json:"admitsFrom"`
+	// When it closes; it may be closed before.
+	ClosesAt time.Time `json:"closesAt"`
+	// How many visitors are called in a minute.
+	RatePerMinute int64 `json:"ratePerMinute"`
+	// How many seconds a visitor who was let in may place holds.
+	GrantSeconds int64 `json:"grantSeconds"`
+	// How many holds a grant is good for.
+	HoldsPerGrant int64 `json:"holdsPerGrant"`
+	// Which proofs it asks for; null is none.
+	Verifier *string `json:"verifier"`
+	// 1 for the room's first opening. Tickets are good for one opening.
+	Opening int64 `json:"opening"`
+	// How many visitors joined and were not called.
+	Waiting int64 `json:"waiting"`
+	// Where the room's public document is read with a GET, below the server's address. It is the same for
+	// everybody, needs no key, and may be cached for a second.
+	StatusPath string `json:"statusPath"`
+}
+
+// Where in a waiting room a ticket stands.
+type WaitingRoomPlace struct {
+	// Where the room stands.
+	State WaitingRoomState `json:"state"`
+	// Whether the ticket may be exchanged for a grant.
+	Called bool `json:"called"`
+	// 1 for who is called next, 0 for who is called. In the opening window it changes while others join.
+	Position int64 `json:"position"`
+	// About how many seconds until the visitor is called, at the present rate; null while the room is paused
+	// or over.
+	EstimatedSeconds *int64 `json:"estimatedSeconds"`
+	// When the room was looked at.
+	AsOf time.Time `json:"asOf"`
+}
+
+func (WaitingRoomPlace) IsWaitingRoomPlaceResult() {}
+
+// A visitor who was not given a place or not let in. Nothing was changed.
+type WaitingRoomRefused struct {
+	// The rule that spoke.
+	Code RefusalCode `json:"code"`
+	// A sentence for people, in English.
+	Message string `json:"message"`
+	// How many milliseconds to wait before trying again; null when waiting does not help.
+	RetryAfterMs *int64 `json:"retryAfterMs"`
+	// Which verifier asks for a proof, with VERIFICATION_REQUIRED.
+	Verifier *string `json:"verifier"`
+	// What the proof must answer; its form is the verifier's.
+	Challenge *string `json:"challenge"`
+	// For which visitor the challenge is, to be sent again together with the proof; null for a guest with a
+	// session.
+	Visitor *string `json:"visitor"`
+}
+
+func (WaitingRoomRefused) IsJoinWaitingRoomResult() {}
+
+func (WaitingRoomRefused) IsWaitingRoomPlaceResult() {}
+
+func (WaitingRoomRefused) IsAdmitVisitorResult() {}
+
+func (WaitingRoomRefused) IsRefusal() {}
+
+// A place in a waiting room.
+type WaitingRoomTicket struct {
+	// Proves the place; who has it has the place. For a guest with a session only that session can use it.
+	Token string `json:"token"`
+	// The visitor, to be sent when joining again; null for a guest with a session.
+	Visitor *string `json:"visitor"`
+	// The place in the line. The visitor is called when the watermark of the public document is not below
+	// it, and the document's opening is the ticket's.
+	Order int64 `json:"order"`
+	// The room's opening that the ticket is good for.
+	Opening int64 `json:"opening"`
+	// Where the room's public document is read with a GET, below the server's address.
+	StatusPath string `json:"statusPath"`
+	// Where the ticket stands now.
+	Place WaitingRoomPlace `json:"place"`
+}
+
+func (WaitingRoomTicket) IsJoinWaitingRoomResult() {}
 
 // One event for one webhook endpoint.
 type WebhookDelivery struct {
@@ -3960,6 +4155,22 @@ const (
 	RefusalCodeAllotmentEnded RefusalCode = "ALLOTMENT_ENDED"
 	// The allotment is tentative: it has set nothing aside that could be released.
 	RefusalCodeAllotmentTentative RefusalCode = "ALLOTMENT_TENTATIVE"
+	// Guests hold units of this show with a grant of its waiting room, and the request has none that is good.
+	RefusalCodeAdmissionRequired RefusalCode = "ADMISSION_REQUIRED"
+	// The token is none of this waiting room, or not this guest's.
+	RefusalCodeAdmissionTokenInvalid RefusalCode = "ADMISSION_TOKEN_INVALID"
+	// The token was exchanged before, and what it gave is used up, over, or another guest's; join again.
+	RefusalCodeAdmissionUsed RefusalCode = "ADMISSION_USED"
+	// Others are before this visitor in the waiting room.
+	RefusalCodeNotYourTurn RefusalCode = "NOT_YOUR_TURN"
+	// The waiting room has not opened.
+	RefusalCodeWaitingRoomNotOpen RefusalCode = "WAITING_ROOM_NOT_OPEN"
+	// The waiting room lets nobody in at present.
+	RefusalCodeWaitingRoomPaused RefusalCode = "WAITING_ROOM_PAUSED"
+	// The waiting room has closed.
+	RefusalCodeWaitingRoomClosed RefusalCode = "WAITING_ROOM_CLOSED"
+	// The waiting room asks for a proof, and the request has none that is good.
+	RefusalCodeVerificationRequired RefusalCode = "VERIFICATION_REQUIRED"
 	// Too many want the same units at this moment; try again after retryAfterMs.
 	RefusalCodeBusy RefusalCode = "BUSY"
 	// The selection would leave this one seat alone between others that are taken.
@@ -4008,6 +4219,14 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeAllotmentSold,
 	RefusalCodeAllotmentEnded,
 	RefusalCodeAllotmentTentative,
+	RefusalCodeAdmissionRequired,
+	RefusalCodeAdmissionTokenInvalid,
+	RefusalCodeAdmissionUsed,
+	RefusalCodeNotYourTurn,
+	RefusalCodeWaitingRoomNotOpen,
+	RefusalCodeWaitingRoomPaused,
+	RefusalCodeWaitingRoomClosed,
+	RefusalCodeVerificationRequired,
 	RefusalCodeBusy,
 	RefusalCodeOrphanSeat,
 	RefusalCodeCompanionSeat,
@@ -4016,7 +4235,7 @@ var AllRefusalCode = []RefusalCode{
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether:
 		return true
 	}
 	return false
@@ -4460,6 +4679,73 @@ func (e *UnresolvedReason) UnmarshalJSON(b []byte) error {
 }
 
 func (e UnresolvedReason) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where a waiting room stands.
+type WaitingRoomState string
+
+const (
+	// It has not opened; nobody can join.
+	WaitingRoomStateScheduled WaitingRoomState = "SCHEDULED"
+	// The opening window: who joins draws a random place; nobody is called yet.
+	WaitingRoomStateGathering WaitingRoomState = "GATHERING"
+	// Visitors are called at the room's rate; who joins stands behind all others.
+	WaitingRoomStateAdmitting WaitingRoomState = "ADMITTING"
+	// Nobody is called or let in; places are kept, and who comes may join.
+	WaitingRoomStatePaused WaitingRoomState = "PAUSED"
+	// It is over.
+	WaitingRoomStateClosed WaitingRoomState = "CLOSED"
+)
+
+var AllWaitingRoomState = []WaitingRoomState{
+	WaitingRoomStateScheduled,
+	WaitingRoomStateGathering,
+	WaitingRoomStateAdmitting,
+	WaitingRoomStatePaused,
+	WaitingRoomStateClosed,
+}
+
+func (e WaitingRoomState) IsValid() bool {
+	switch e {
+	case WaitingRoomStateScheduled, WaitingRoomStateGathering, WaitingRoomStateAdmitting, WaitingRoomStatePaused, WaitingRoomStateClosed:
+		return true
+	}
+	return false
+}
+
+func (e WaitingRoomState) String() string {
+	return string(e)
+}
+
+func (e *WaitingRoomState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = WaitingRoomState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid WaitingRoomState", str)
+	}
+	return nil
+}
+
+func (e WaitingRoomState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *WaitingRoomState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e WaitingRoomState) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

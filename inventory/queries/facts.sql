@@ -1,6 +1,7 @@
 -- name: ShowsForClaim :many
 -- What a claim must know besides the units: read, never written.
-SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency, (s.completed_at IS NOT NULL)::boolean AS completed
+SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency, (s.completed_at IS NOT NULL)::boolean AS completed,
+    s.admission_from, s.admission_until
 FROM shows s
 WHERE s.tenant_id = @tenant_id AND s.region = @region AND s.id = ANY(@ids::uuid[]);
 

@@ -493,6 +493,68 @@ func (q *Queries) AuditDisputeSums(ctx context.Context, arg AuditDisputeSumsPara
 	return items, nil
 }
 
+const auditGrants = `-- name: AuditGrants :many
+SELECT g.tenant_id, g.region, g.id, g.used, COALESCE(c.uses, 0)::bigint AS uses, COALESCE(c.holds, 0)::bigint AS holds, count(*) OVER () AS violations
+FROM admission_grants g
+LEFT JOIN (
+    SELECT u.tenant_id, u.region, u.grant_id, count(*) AS uses, count(h.id) AS holds
+    FROM admission_uses u
+    JOIN admission_grants o ON o.tenant_id = u.tenant_id AND o.region = u.region AND o.id = u.grant_id
+    LEFT JOIN holds h ON h.tenant_id = u.tenant_id AND h.region = u.region AND h.id = u.hold_id
+        AND h.buyer_kind = 'GUEST' AND h.buyer_id = o.session_id
+    GROUP BY u.tenant_id, u.region, u.grant_id) AS c
+    ON c.tenant_id = g.tenant_id AND c.region = g.region AND c.grant_id = g.id
+WHERE ($1::boolean OR g.tenant_id = $2::uuid)
+    AND (g.used <> COALESCE(c.uses, 0) OR COALESCE(c.uses, 0) <> COALESCE(c.holds, 0))
+ORDER BY violations
+LIMIT $3
+`
+
+type AuditGrantsParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditGrantsRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Used       int64
+	Uses       int64
+	Holds      int64
+	Violations int64
+}
+
+// Each use of an admission grant is one hold of the grant's guest, and a grant counts its uses.
+func (q *Queries) AuditGrants(ctx context.Context, arg AuditGrantsParams) ([]AuditGrantsRow, error) {
+	rows, err := q.db.Query(ctx, auditGrants, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditGrantsRow
+	for rows.Next() {
+		var i AuditGrantsRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.Used,
+			&i.Uses,
+			&i.Holds,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const auditHoldsOwnSeats = `-- name: AuditHoldsOwnSeats :many
 SELECT h.tenant_id, h.region, h.id, l.seat_id, count(*) OVER () AS violations
 FROM holds h

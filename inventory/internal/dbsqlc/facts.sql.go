@@ -151,7 +151,8 @@ func (q *Queries) RoomTypesForClaim(ctx context.Context, arg RoomTypesForClaimPa
 }
 
 const showsForClaim = `-- name: ShowsForClaim :many
-SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency, (s.completed_at IS NOT NULL)::boolean AS completed
+SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency, (s.completed_at IS NOT NULL)::boolean AS completed,
+    s.admission_from, s.admission_until
 FROM shows s
 WHERE s.tenant_id = $1 AND s.region = $2 AND s.id = ANY($3::uuid[])
 `
@@ -163,13 +164,15 @@ type ShowsForClaimParams struct {
 }
 
 type ShowsForClaimRow struct {
-	ID           uuid.UUID
-	State        string
-	StartsAt     time.Time
-	SaleOpensAt  *time.Time
-	SaleClosesAt *time.Time
-	Currency     string
-	Completed    bool
+	ID             uuid.UUID
+	State          string
+	StartsAt       time.Time
+	SaleOpensAt    *time.Time
+	SaleClosesAt   *time.Time
+	Currency       string
+	Completed      bool
+	AdmissionFrom  *time.Time
+	AdmissionUntil *time.Time
 }
 
 // What a claim must know besides the units: read, never written.
@@ -190,6 +193,8 @@ func (q *Queries) ShowsForClaim(ctx context.Context, arg ShowsForClaimParams) ([
 			&i.SaleClosesAt,
 			&i.Currency,
 			&i.Completed,
+			&i.AdmissionFrom,
+			&i.AdmissionUntil,
 		); err != nil {
 			return nil, err
 		}
