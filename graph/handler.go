@@ -33,6 +33,7 @@ const (
 type api struct {
 	config Config
 	faults *presenter
+	gate   *gate
 	server *handler.Server
 }
 
@@ -56,6 +57,14 @@ func NewHandler(config Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	callers, err := newGate(config.RateLimits, config.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	running, err := newLanes(config.Lanes, config.Metrics)
+	if err != nil {
+		return nil, err
+	}
 	halls, err := newHallCache(config.Inventory, config.MaxCachedSeats)
 	if err != nil {
 		return nil, err
@@ -76,7 +85,7 @@ func NewHandler(config Config) (http.Handler, error) {
 	faults := &presenter{logger: config.Logger}
 
 	server := handler.New(schema)
-	server.AddTransport(&transport{config: config, resolver: resolver, metrics: measured})
+	server.AddTransport(&transport{config: config, resolver: resolver, metrics: measured, lanes: running})
 	server.SetQueryCache(parsed)
 	server.SetParserTokenLimit(config.MaxTokens)
 	server.SetDisableSuggestion(!config.Introspection)
@@ -89,7 +98,7 @@ func NewHandler(config Config) (http.Handler, error) {
 	server.Use(&limits{maxDepth: config.MaxDepth, maxCost: config.MaxCost, introspection: config.Introspection})
 	server.AroundRootFields(freshLoaders(resolver, config))
 	server.AroundOperations(measured.countRefusals)
-	return &api{config: config, faults: faults, server: server}, nil
+	return &api{config: config, faults: faults, gate: callers, server: server}, nil
 }
 
 // freshLoaders gives each mutation of an operation loaders of its own: what an earlier one read may
@@ -156,9 +165,20 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusMethodNotAllowed, failure(codeBadInput, "expected a POST with a JSON body, or a GET of a query"))
 		return
 	}
+	if refused := a.gate.beforeKnown(w, r); refused != nil {
+		answer(w, http.StatusTooManyRequests, refused)
+		return
+	}
 	actor, err := a.authenticate(ctx, r)
 	if err != nil {
+		if fault.KindOf(err) == fault.KindUnauthenticated {
+			a.gate.unknown(w, r)
+		}
 		answer(w, statusOf(err), a.faults.present(ctx, err))
+		return
+	}
+	if refused := a.gate.admit(w, r, actor); refused != nil {
+		answer(w, http.StatusTooManyRequests, refused)
 		return
 	}
 	a.server.ServeHTTP(w, r.WithContext(withActor(ctx, actor)))
@@ -222,7 +242,7 @@ func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 		}
 		header.Set("Access-Control-Allow-Origin", origin)
 	}
-	header.Set("Access-Control-Expose-Headers", headerRequestID)
+	header.Set("Access-Control-Expose-Headers", headerRequestID+", RateLimit, RateLimit-Policy, Retry-After")
 	return true
 }
 
