@@ -29,6 +29,7 @@ type benchCommand struct {
 	BaselineClients []int    `default:"1,4,16,64" help:"With how many clients plain SQL is tried; the best counts."`
 	Durable         bool     `help:"Run the engine with the durability of a real one. Without it a throw-away engine does not wait for the disk."`
 	Seats           int      `default:"50000" help:"How many seats the generated hall has."`
+	Shows           int      `default:"1" help:"How many shows of the hall are on sale at least, to see what a large database costs; the seats of one after another are held."`
 	Shards          int      `default:"1" help:"Over how many rows the counter of the pool is split."`
 	Hotels          int      `default:"400" help:"How many hotels the flash sale has; ten of them are in the advertisement."`
 	Guests          int      `default:"1000" help:"How many guests take turns to hold."`
@@ -59,7 +60,7 @@ func (c *benchCommand) Run(ctx context.Context, root *cli) error {
 	report, err := runBench(ctx, benchConfig{
 		DatabaseURL: root.DatabaseURL, Server: []string{executable, "serve"}, Progress: os.Stderr, Durable: c.Durable,
 		Seconds: c.Seconds, Clients: c.Clients, Scenarios: c.Scenarios, Rate: c.Rate, Baseline: c.Baseline, BaselineClients: c.BaselineClients,
-		Seats: c.Seats, Shards: c.Shards, Hotels: c.Hotels, Guests: c.Guests,
+		Seats: c.Seats, Shows: c.Shows, Shards: c.Shards, Hotels: c.Hotels, Guests: c.Guests,
 		Sections: c.Sections, Jobs: c.Jobs, Nights: c.Nights, Due: c.Due,
 		Buyers: c.Buyers, Events: c.Events, Attempts: c.Attempts, Soak: c.Soak,
 	})
@@ -105,9 +106,9 @@ type benchConfig struct {
 	// Baseline also measures plain SQL, with BaselineClients: none are 1, 4, 16 and 64.
 	Baseline        bool
 	BaselineClients []int
-	// Seats is the size of the hall, Shards in how many rows the pool's counter is, Hotels how many the
+	// Seats is the size of the hall, Shows how many shows of it there are at least, Shards in how many rows the pool's counter is, Hotels how many the
 	// flash sale has, and Guests how many buyers there are.
-	Seats, Shards, Hotels, Guests int
+	Seats, Shows, Shards, Hotels, Guests int
 	// Jobs are what a round inserts at once, Nights what the migrated database has, and Due how many
 	// holds are swept.
 	Jobs, Nights, Due int
@@ -202,6 +203,9 @@ func (c benchConfig) Validate() error {
 		if err := benchBound(bound.flag, bound.got, bound.most); err != nil {
 			return err
 		}
+	}
+	if c.Shows < 0 || c.Shows > benchMaxShows {
+		return fmt.Errorf("--shows: expected 0 to %d, got %d", benchMaxShows, c.Shows)
 	}
 	if c.Hotels <= benchSaleHot || c.Hotels > benchMaxHotels {
 		return fmt.Errorf("--hotels: expected %d to %d, got %d", benchSaleHot+1, benchMaxHotels, c.Hotels)

@@ -151,14 +151,14 @@ func (b *benchStock) makeSeats(ctx context.Context, venue tenants.VenueID, event
 	if err != nil {
 		return err
 	}
-	shows := 1
+	shows := max(1, config.Shows)
 	if config.measures(benchHolds) && slices.Contains(config.Scenarios, benchSeats) {
 		cells := len(config.Clients)
 		if config.Baseline {
 			cells += len(config.baselineClients())
 		}
 		wanted := int(benchSeatRate * (config.measured() + config.warmUp()).Seconds() * float64(cells))
-		shows = min(benchMaxShows, 1+wanted/config.Seats)
+		shows = max(shows, min(benchMaxShows, 1+wanted/config.Seats))
 	}
 	for i := range shows {
 		show := inventory.NewShow{

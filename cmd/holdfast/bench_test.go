@@ -135,6 +135,7 @@ func TestBenchFlagsAreBounded(t *testing.T) {
 		"--seats":     func(c *benchConfig) { c.Seats = benchMaxSeats + 1 },
 		"--shards":    func(c *benchConfig) { c.Shards = 0 },
 		"--guests":    func(c *benchConfig) { c.Guests = -1 },
+		"--shows":     func(c *benchConfig) { c.Shows = -1 },
 		"--rate":      func(c *benchConfig) { c.Rate = -1 },
 		"--hotels":    func(c *benchConfig) { c.Hotels = 10 },
 		"--baseline-": func(c *benchConfig) { c.BaselineClients = []int{0} },
