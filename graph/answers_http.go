@@ -46,7 +46,7 @@ func (t *transport) servePublic(w http.ResponseWriter, r *http.Request, actor te
 			}
 		}()
 		ctx = withLoaders(ctx, newLoaders(t.resolver, actor, t.config.BatchWait))
-		return run(ctx, executor, &params, http.MethodGet)
+		return t.run(ctx, executor, &params, http.MethodGet)
 	}
 	if key, known := t.answers.aliases.Get(alias); known {
 		if answer := t.answers.peek(r.Context(), key, execute); answer != nil {

@@ -34,6 +34,12 @@ type Config struct {
 	// but the headers that a page has to set itself; there are no cookies.
 	AllowedOrigins []string
 
+	// RateLimits bound how many requests each caller may make. Default: none; `holdfast serve` has
+	// those of DefaultRateLimits.
+	RateLimits *RateLimits
+	// Lanes bound how many operations run at once, apart for buying and for the back office.
+	Lanes Lanes
+
 	// MaxBodyBytes bounds the body of a request. Default 1 MiB.
 	MaxBodyBytes int64
 	// MaxAdminBodyBytes bounds the body of a request with an admin key, which may carry a seating
@@ -114,6 +120,7 @@ func (c Config) withDefaults() Config {
 			*set.target = set.value
 		}
 	}
+	c.Lanes = c.Lanes.withDefaults()
 	if c.MaxDuration == 0 {
 		c.MaxDuration = 30 * time.Second
 	}
@@ -159,6 +166,14 @@ func (c Config) Validate() error {
 	} {
 		if bound.value < 0 {
 			return fmt.Errorf("graph: %s must not be negative", bound.name)
+		}
+	}
+	if err := c.Lanes.validate(); err != nil {
+		return err
+	}
+	if c.RateLimits != nil {
+		if err := c.RateLimits.validate(); err != nil {
+			return err
 		}
 	}
 	for _, origin := range c.AllowedOrigins {

@@ -33,6 +33,7 @@ const (
 type api struct {
 	config Config
 	faults *presenter
+	gate   *gate
 	server *handler.Server
 }
 
@@ -60,6 +61,14 @@ func NewHandler(config Config) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
+	callers, err := newGate(config.RateLimits, config.Metrics)
+	if err != nil {
+		return nil, err
+	}
+	running, err := newLanes(config.Lanes, config.Metrics)
+	if err != nil {
+		return nil, err
+	}
 	halls, err := newHallCache(config.Inventory, config.MaxCachedSeats)
 	if err != nil {
 		return nil, err
@@ -80,12 +89,13 @@ func NewHandler(config Config) (http.Handler, error) {
 	faults := &presenter{logger: config.Logger}
 
 	server := handler.New(schema)
-	a := &api{config: config, faults: faults, server: server}
+	a := &api{config: config, faults: faults, gate: callers, server: server}
 	if err := config.Metrics.Register(config.Streams); err != nil {
 		return nil, fmt.Errorf("register the metrics of subscriptions: %w", err)
 	}
 	server.AddTransport(&transport{
 		config: config, resolver: resolver, metrics: measured, answers: answers, faults: faults, streams: config.Streams, api: a,
+		lanes: running,
 	})
 	server.SetQueryCache(parsed)
 	server.SetParserTokenLimit(config.MaxTokens)
@@ -178,9 +188,20 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.server.ServeHTTP(w, r.WithContext(ctx))
 		return
 	}
+	if refused := a.gate.beforeKnown(w, r); refused != nil {
+		answer(w, http.StatusTooManyRequests, refused)
+		return
+	}
 	actor, err := a.authenticate(ctx, r)
 	if err != nil {
+		if fault.KindOf(err) == fault.KindUnauthenticated {
+			a.gate.unknown(w, r)
+		}
 		answer(w, statusOf(err), a.faults.present(ctx, err))
+		return
+	}
+	if refused := a.gate.admit(w, r, actor); refused != nil {
+		answer(w, http.StatusTooManyRequests, refused)
 		return
 	}
 	a.server.ServeHTTP(w, r.WithContext(withActor(ctx, actor)))
@@ -237,7 +258,7 @@ func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 		}
 		header.Set("Access-Control-Allow-Origin", origin)
 	}
-	header.Set("Access-Control-Expose-Headers", "Etag, "+headerRequestID)
+	header.Set("Access-Control-Expose-Headers", "Etag, "+headerRequestID+", RateLimit, RateLimit-Policy, Retry-After")
 	return true
 }
 

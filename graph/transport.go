@@ -38,6 +38,7 @@ type transport struct {
 	faults   *presenter
 	streams  *Streams
 	api      *api
+	lanes    *lanes
 }
 
 // Supports is asked by gqlgen; the handler lets nothing else through.
@@ -87,7 +88,7 @@ func (t *transport) Do(w http.ResponseWriter, r *http.Request, executor graphql.
 	params.ReadTime = graphql.TraceTiming{Start: start, End: time.Now()}
 	params.Headers = r.Header
 	ctx := withLoaders(r.Context(), newLoaders(t.resolver, actorOf(r.Context()), t.config.BatchWait))
-	status, name, response := run(ctx, executor, params, r.Method)
+	status, name, response := t.run(ctx, executor, params, r.Method)
 	if response == nil {
 		status = http.StatusServiceUnavailable
 		response = &graphql.Response{Errors: gqlerror.List{failure(codeUnavailable, givenUp)}}
@@ -97,7 +98,7 @@ func (t *transport) Do(w http.ResponseWriter, r *http.Request, executor graphql.
 }
 
 // run lets gqlgen check and execute an operation; a nil response means that the time was up.
-func run(ctx context.Context, executor graphql.GraphExecutor, params *graphql.RawParams, method string) (int, string, *graphql.Response) {
+func (t *transport) run(ctx context.Context, executor graphql.GraphExecutor, params *graphql.RawParams, method string) (int, string, *graphql.Response) {
 	operation, errs := executor.CreateOperationContext(ctx, params)
 	if errs != nil {
 		status := http.StatusBadRequest
@@ -122,6 +123,11 @@ func run(ctx context.Context, executor graphql.GraphExecutor, params *graphql.Ra
 		return http.StatusNotAcceptable, operationNone, &graphql.Response{Errors: gqlerror.List{refused}}
 	}
 	name := operationName(operation.Operation)
+	ctx, leave, refused := t.lanes.enter(ctx, operation.Operation)
+	if refused != nil {
+		return http.StatusServiceUnavailable, name, &graphql.Response{Errors: gqlerror.List{refused}}
+	}
+	defer leave()
 	ctx, span := otel.Tracer("github.com/holdfast/holdfast/graph").Start(ctx, "graphql "+name)
 	defer span.End()
 	handle, ctx := executor.DispatchOperation(ctx, operation)

@@ -132,13 +132,48 @@ func (b *batch) write(ctx context.Context, tx pgx.Tx, f facts, winners []won) ([
 	for i, w := range winners {
 		holds[i] = w.holdAt(b.at, f.terms, now)
 	}
-	if err := b.insertHolds(ctx, tx, holds); err != nil {
+	var out pipelined
+	if err := b.insertHolds(ctx, &out, holds); err != nil {
 		return nil, err
 	}
-	if err := b.useGrants(ctx, tx, f, winners); err != nil {
+	if err := b.holdSeats(ctx, &out, holds); err != nil {
 		return nil, err
 	}
-	return holds, b.holdSeats(ctx, tx, holds)
+	if err := out.send(ctx, tx); err != nil {
+		return nil, err
+	}
+	return holds, b.useGrants(ctx, tx, f, winners)
+}
+
+// pipelined are the statements that write what was judged under lock: none needs another's answer, so
+// they are sent together.
+type pipelined struct {
+	db.Pipeline
+	checks []rowCheck
+}
+
+// rowCheck is how many rows a statement must change: another number is a defect.
+type rowCheck struct {
+	doing string
+	rows  int
+}
+
+// expect is called after a statement was put in.
+func (p *pipelined) expect(doing string, rows int) {
+	p.checks = append(p.checks, rowCheck{doing: doing, rows: rows})
+}
+
+func (p *pipelined) send(ctx context.Context, tx pgx.Tx) error {
+	changed, err := p.Send(ctx, tx)
+	if err != nil {
+		return fmt.Errorf("write holds: %w", err)
+	}
+	for i, check := range p.checks {
+		if changed[i] != int64(check.rows) {
+			return fmt.Errorf("%s: %d of %d", check.doing, changed[i], check.rows)
+		}
+	}
+	return nil
 }
 
 // holdAt is the hold of a winner whose lease begins now.
@@ -161,7 +196,7 @@ func (w won) holdAt(at place, terms Terms, now time.Time) Hold {
 	return hold
 }
 
-func (b *batch) insertHolds(ctx context.Context, tx pgx.Tx, holds []Hold) error {
+func (b *batch) insertHolds(ctx context.Context, out *pipelined, holds []Hold) error {
 	first := holds[0]
 	params := dbsqlc.HoldsInsertParams{
 		TenantID: b.at.tenant, Region: string(b.at.region), PlacedAt: first.PlacedAt, Deadline: first.Deadline,
@@ -185,22 +220,20 @@ func (b *batch) insertHolds(ctx context.Context, tx pgx.Tx, holds []Hold) error 
 		params.PresaleCodeIds = append(params.PresaleCodeIds, code)
 		addLines(&lines, hold)
 	}
-	queries := dbsqlc.New(tx)
-	n, err := queries.HoldsInsert(ctx, params)
-	if err != nil {
+	queries := dbsqlc.New(out)
+	if _, err := queries.HoldsInsert(ctx, params); err != nil {
 		return fmt.Errorf("store holds: %w", err)
 	}
-	if n != int64(len(holds)) {
-		return fmt.Errorf("store holds: %d of %d", n, len(holds))
-	}
+	out.expect("store holds", len(holds))
 	if _, err := queries.HoldLinesInsert(ctx, lines); err != nil {
 		return fmt.Errorf("store the lines of holds: %w", err)
 	}
+	out.expect("store the lines of holds", len(lines.HoldIds))
 	return nil
 }
 
 // holdSeats gives the seats to their holds; each was judged under its lock.
-func (b *batch) holdSeats(ctx context.Context, tx pgx.Tx, holds []Hold) error {
+func (b *batch) holdSeats(ctx context.Context, out *pipelined, holds []Hold) error {
 	for _, show := range b.all.shows {
 		params := dbsqlc.SeatsHoldParams{TenantID: b.at.tenant, Region: string(b.at.region), ShowID: show, ClaimableAt: holds[0].ClaimableAt}
 		for _, hold := range holds {
@@ -214,13 +247,10 @@ func (b *batch) holdSeats(ctx context.Context, tx pgx.Tx, holds []Hold) error {
 		if len(params.SeatIds) == 0 {
 			continue
 		}
-		n, err := dbsqlc.New(tx).SeatsHold(ctx, params)
-		if err != nil {
+		if _, err := dbsqlc.New(out).SeatsHold(ctx, params); err != nil {
 			return fmt.Errorf("claim seats of show %s: %w", show, err)
 		}
-		if n != int64(len(params.SeatIds)) {
-			return fmt.Errorf("claim seats of show %s: %d of %d were free under lock", show, n, len(params.SeatIds))
-		}
+		out.expect("claim seats that were free under lock, of show "+show.String(), len(params.SeatIds))
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ const (
 	// a second the last of them waits two seconds.
 	longestQueue = 2000
 	// maxBatch and maxBatchUnits bound the claims, and about their unit rows, of one transaction.
-	maxBatch      = 64
+	maxBatch      = 256
 	maxBatchUnits = 1000
 	// maxKnownOwners bounds the pools and room types whose show or property is remembered.
 	maxKnownOwners = 10_000

@@ -17,22 +17,28 @@ import (
 )
 
 type benchCommand struct {
-	JSON      bool     `name:"json" help:"Print one JSON object."`
-	Seconds   float64  `default:"5" help:"How long each cell is measured, after a warm-up of a fifth of it."`
-	Sections  []string `default:"holds,map,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), map (reading a seat map while it changes), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong), waiting-room (a crowd that joins, waits and is let in)."`
-	Clients   []int    `default:"1,16,64" help:"How many clients hold at once, each its next hold when the last is answered."`
-	Scenarios []string `default:"seats,pool,nights" help:"What is held: seats (one seat), pool (one unit of one hot pool), nights (a room for three nights), and best-available (three of the best seats)."`
-	Baseline  bool     `default:"true" negatable:"" help:"Measure the same holds as plain SQL without a server, too."`
-	Durable   bool     `help:"Run the engine with the durability of a real one. Without it a throw-away engine does not wait for the disk."`
-	Seats     int      `default:"50000" help:"How many seats the generated hall has."`
-	Shards    int      `default:"1" help:"Over how many rows the counter of the pool is split."`
-	Guests    int      `default:"1000" help:"How many guests take turns to hold."`
-	Jobs      int      `default:"2000" help:"How many jobs are inserted at once and worked, in each of seven rounds."`
-	Nights    int      `default:"1000000" help:"How many nights the database has that is migrated."`
-	Due       int      `default:"20000" help:"How many due holds are swept."`
-	Buyers    []int    `default:"1,16,64,256" help:"How many buyers have a saga under way at once."`
-	Events    int      `default:"10000" help:"How many events a provider sends, each twice."`
-	Attempts  int      `default:"100000" help:"How many open payments are reconciled."`
+	Only []string `arg:"" optional:"" name:"scenario" help:"Measure only these scenarios of holds: ${benchScenarios}."`
+
+	JSON            bool     `name:"json" help:"Print JSON: with scenarios named, one object a line for each scenario and number of clients; else one object of everything."`
+	Seconds         float64  `default:"5" help:"How long each cell is measured, after a warm-up of a fifth of it."`
+	Sections        []string `default:"holds,map,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), map (reading a seat map while it changes), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong), waiting-room (a crowd that joins, waits and is let in)."`
+	Clients         []int    `default:"1,16,64" help:"How many clients hold at once, each its next hold when the last is answered."`
+	Rate            float64  `default:"0" help:"Offer so many holds a second however fast the answers come, and measure each from the moment it was due; 0 is as many as the clients get answered."`
+	Scenarios       []string `default:"seats,pool,nights" help:"What is held when no scenario is named: some of ${benchScenarios}."`
+	Baseline        bool     `default:"true" negatable:"" help:"Measure the same holds as plain SQL without a server, too."`
+	BaselineClients []int    `default:"1,4,16,64" help:"With how many clients plain SQL is tried; the best counts."`
+	Durable         bool     `help:"Run the engine with the durability of a real one. Without it a throw-away engine does not wait for the disk."`
+	Seats           int      `default:"50000" help:"How many seats the generated hall has."`
+	Shows           int      `default:"1" help:"How many shows of the hall are on sale at least, to see what a large database costs; the seats of one after another are held."`
+	Shards          int      `default:"1" help:"Over how many rows the counter of the pool is split."`
+	Hotels          int      `default:"400" help:"How many hotels the flash sale has; ten of them are in the advertisement."`
+	Guests          int      `default:"1000" help:"How many guests take turns to hold."`
+	Jobs            int      `default:"2000" help:"How many jobs are inserted at once and worked, in each of seven rounds."`
+	Nights          int      `default:"1000000" help:"How many nights the database has that is migrated."`
+	Due             int      `default:"20000" help:"How many due holds are swept."`
+	Buyers          []int    `default:"1,16,64,256" help:"How many buyers have a saga under way at once."`
+	Events          int      `default:"10000" help:"How many events a provider sends, each twice."`
+	Attempts        int      `default:"100000" help:"How many open payments are reconciled."`
 
 	Soak time.Duration `default:"10m" help:"How long the soak lasts."`
 	Bare string        `hidden:"" help:"Serve the answer at this address from a bare handler, as the benchmark of maps compares with."`
@@ -54,10 +60,13 @@ func (c *benchCommand) Run(ctx context.Context, root *cli) error {
 	if err != nil {
 		return fmt.Errorf("find the program's own file: %w", err)
 	}
+	if len(c.Only) > 0 {
+		c.Sections, c.Scenarios = []string{benchHolds}, c.Only
+	}
 	report, err := runBench(ctx, benchConfig{
 		DatabaseURL: root.DatabaseURL, Server: []string{executable, "serve"}, Bare: []string{executable, "bench", "--bare"}, Progress: os.Stderr, Durable: c.Durable,
-		Seconds: c.Seconds, Clients: c.Clients, Scenarios: c.Scenarios, Baseline: c.Baseline,
-		Seats: c.Seats, Shards: c.Shards, Guests: c.Guests,
+		Seconds: c.Seconds, Clients: c.Clients, Scenarios: c.Scenarios, Rate: c.Rate, Baseline: c.Baseline, BaselineClients: c.BaselineClients,
+		Seats: c.Seats, Shows: c.Shows, Shards: c.Shards, Hotels: c.Hotels, Guests: c.Guests,
 		Sections: c.Sections, Jobs: c.Jobs, Nights: c.Nights, Due: c.Due,
 		Buyers: c.Buyers, Events: c.Events, Attempts: c.Attempts, Soak: c.Soak,
 		Visitors: c.Visitors,
@@ -65,11 +74,16 @@ func (c *benchCommand) Run(ctx context.Context, root *cli) error {
 	if err != nil {
 		return err
 	}
-	if c.JSON {
+	switch {
+	case c.JSON && len(c.Only) > 0:
+		if err := printBenchLines(os.Stdout, report.Cells); err != nil {
+			return err
+		}
+	case c.JSON:
 		if err := json.NewEncoder(os.Stdout).Encode(report); err != nil {
 			return fmt.Errorf("print the report: %w", err)
 		}
-	} else {
+	default:
 		printBench(os.Stdout, report)
 	}
 	if !report.OK {
@@ -96,11 +110,14 @@ type benchConfig struct {
 	Seconds   float64
 	Clients   []int
 	Scenarios []string
-	// Baseline also measures plain SQL.
-	Baseline bool
-	// Seats is the size of the hall, Shards in how many rows the pool's counter is, and Guests how
-	// many buyers there are.
-	Seats, Shards, Guests int
+	// Rate is how many holds a second are offered; 0 is as many as the clients get answered.
+	Rate float64
+	// Baseline also measures plain SQL, with BaselineClients: none are 1, 4, 16 and 64.
+	Baseline        bool
+	BaselineClients []int
+	// Seats is the size of the hall, Shows how many shows of it there are at least, Shards in how many rows the pool's counter is, Hotels how many the
+	// flash sale has, and Guests how many buyers there are.
+	Seats, Shows, Shards, Hotels, Guests int
 	// Jobs are what a round inserts at once, Nights what the migrated database has, and Due how many
 	// holds are swept.
 	Jobs, Nights, Due int
@@ -123,6 +140,8 @@ const (
 	benchMaxSeats   = 100_000
 	benchMaxShards  = 256
 	benchMaxGuests  = 100_000
+	benchMaxRate    = 1_000_000
+	benchMaxHotels  = 10_000
 )
 
 // The sections.
@@ -140,13 +159,6 @@ const (
 func benchSections() []string {
 	return []string{benchHolds, benchMapping, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking, benchWaiting}
 }
-
-// The scenarios.
-const (
-	benchSeats  = "seats"
-	benchPool   = "pool"
-	benchNights = "nights"
-)
 
 // Validate names the flag that is out of bounds.
 func (c benchConfig) Validate() error {
@@ -175,10 +187,16 @@ func (c benchConfig) Validate() error {
 			return err
 		}
 	}
-	for _, scenario := range c.Scenarios {
-		if !slices.Contains([]string{benchSeats, benchPool, benchNights, benchBest}, scenario) {
-			return fmt.Errorf("--scenarios: expected %s, %s, %s or %s, got %q", benchSeats, benchPool, benchNights, benchBest, scenario)
+	for _, n := range c.BaselineClients {
+		if err := benchBound("--baseline-clients", n, benchMaxClients); err != nil {
+			return err
 		}
+	}
+	if err := c.validateScenarios(); err != nil {
+		return err
+	}
+	if !(c.Rate >= 0 && c.Rate <= benchMaxRate) {
+		return fmt.Errorf("--rate: expected 0 to %d, got %g", benchMaxRate, c.Rate)
 	}
 	for _, bound := range []struct {
 		flag      string
@@ -197,6 +215,12 @@ func (c benchConfig) Validate() error {
 		if err := benchBound(bound.flag, bound.got, bound.most); err != nil {
 			return err
 		}
+	}
+	if c.Shows < 0 || c.Shows > benchMaxShows {
+		return fmt.Errorf("--shows: expected 0 to %d, got %d", benchMaxShows, c.Shows)
+	}
+	if c.Hotels <= benchSaleHot || c.Hotels > benchMaxHotels {
+		return fmt.Errorf("--hotels: expected %d to %d, got %d", benchSaleHot+1, benchMaxHotels, c.Hotels)
 	}
 	if c.Soak < benchMinSoak || c.Soak > benchMaxSoak {
 		return fmt.Errorf("--soak: expected %s to %s, got %s", benchMinSoak, benchMaxSoak, c.Soak)
@@ -260,7 +284,7 @@ type benchCell struct {
 	// when it was not measured.
 	Baseline *benchBaseline `json:"baseline"`
 	// Ratio is HoldsPerSecond over the baseline's.
-	Ratio float64 `json:"ratio,omitempty"`
+	Ratio float64 `json:"ratio"`
 	// Together is the share of groups whose seats are beside each other, Tries how many choices of seats a
 	// hold took; 0 where no seats were chosen.
 	Together float64    `json:"together,omitempty"`
@@ -396,91 +420,6 @@ func measureStock(ctx context.Context, a *app, config benchConfig, report *bench
 		}
 	}
 	return nil
-}
-
-func measureHolds(ctx context.Context, stock *benchStock, config benchConfig, report *benchReport, say func(string, ...any)) (err error) {
-	server, err := startBenchServer(ctx, config.Server, stock.app.store.url)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, server.stop()) }()
-	report.Memory.StartBytes = server.memory().now
-	if err := stock.startSessions(ctx, server.url, config.Guests, config.Clients); err != nil {
-		return err
-	}
-	defer stock.api.close()
-	for _, scenario := range config.Scenarios {
-		say("%s", benchHeadline(scenario, config))
-		cells, err := measureScenario(ctx, config, stock, scenario, say)
-		if err != nil {
-			return err
-		}
-		audit, err := stock.app.bookings.Audit(ctx, nil)
-		if err != nil {
-			return err
-		}
-		for i := range cells {
-			cells[i].Engine, cells[i].Audit.OK = report.Engine, audit.OK
-			report.OK = report.OK && len(cells[i].Errors) == 0
-		}
-		report.OK = report.OK && audit.OK
-		report.Cells = append(report.Cells, cells...)
-	}
-	memory := server.memory()
-	report.Memory.EndBytes, report.Memory.PeakBytes = memory.now, memory.peak
-	return nil
-}
-
-// measureScenario measures one scenario with each number of clients, and what it is compared with.
-func measureScenario(ctx context.Context, config benchConfig, stock *benchStock, scenario string, say func(string, ...any)) ([]benchCell, error) {
-	if scenario == benchBest {
-		return stock.measureBest(ctx, config, say)
-	}
-	var cells []benchCell
-	var best *benchBaseline
-	for _, clients := range config.Clients {
-		load, err := runLoad(ctx, clients, config.warmUp(), config.measured(), stock.holder(scenario))
-		if err != nil {
-			return nil, err
-		}
-		cell := load.cell(scenario, clients)
-		cells = append(cells, cell)
-		say("  %4d clients  %8.0f holds/s  p50 %6.1f ms  p95 %6.1f ms  p99 %6.1f ms  %s", clients, cell.HoldsPerSecond, cell.P50Ms, cell.P95Ms, cell.P99Ms, load.complaints())
-	}
-	if !config.Baseline {
-		return cells, nil
-	}
-	for _, clients := range config.Clients {
-		load, err := runLoad(ctx, clients, config.warmUp(), config.measured(), stock.plainHolder(scenario))
-		if err != nil {
-			return nil, err
-		}
-		cell := load.cell(scenario, clients)
-		if best == nil || cell.HoldsPerSecond > best.PerSecond {
-			best = &benchBaseline{PerSecond: cell.HoldsPerSecond, Clients: clients}
-		}
-		say("  plain SQL, %4d clients  %8.0f holds/s  %s", clients, cell.HoldsPerSecond, load.complaints())
-	}
-	for i := range cells {
-		cells[i].Baseline = best
-		if best.PerSecond > 0 {
-			cells[i].Ratio = rounded(cells[i].HoldsPerSecond/best.PerSecond, 100)
-		}
-	}
-	return cells, nil
-}
-
-func benchHeadline(scenario string, config benchConfig) string {
-	switch scenario {
-	case benchSeats:
-		return fmt.Sprintf("seats: one seat a hold, at random out of halls of %d", config.Seats)
-	case benchBest:
-		return fmt.Sprintf("best-available: %d of the best seats a hold, of shows of %d", benchBestSeats, config.Seats)
-	case benchPool:
-		return fmt.Sprintf("pool: one unit a hold of one hot pool, its counter in %d rows", config.Shards)
-	default:
-		return fmt.Sprintf("nights: one room for three nights a hold, at random out of %d room types and %d nights", benchRoomTypes, benchNightCount)
-	}
 }
 
 func printBench(out io.Writer, report benchReport) {

@@ -7,11 +7,13 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"cloud.google.com/go/civil"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 
 	"github.com/holdfast/holdfast/internal/db"
+	"github.com/holdfast/holdfast/inventory"
 )
 
 // What the product is compared with: the same hold as somebody would write it by hand, in plain SQL
@@ -30,16 +32,27 @@ type plainHold struct {
 
 // plainHolder places holds of a scenario with plain SQL.
 func (b *benchStock) plainHolder(scenario string) benchHolder {
-	return func(ctx context.Context) (string, error) {
-		hold := plainHold{stock: b, id: uuid.New(), now: time.Now().UTC()}
+	return b.plainly(func(hold plainHold) plainAct {
 		act := hold.nights
 		switch scenario {
 		case benchSeats:
-			next := b.seat()
-			act = func(ctx context.Context, tx pgx.Tx) error { return hold.seat(ctx, tx, next) }
+			next := b.triple()
+			act = func(ctx context.Context, tx pgx.Tx) error { return hold.seats(ctx, tx, next) }
 		case benchPool:
 			act = hold.pool
 		}
+		return act
+	})
+}
+
+// plainAct claims and writes what is held, after the request.
+type plainAct func(ctx context.Context, tx pgx.Tx) error
+
+// plainly places one hold with plain SQL.
+func (b *benchStock) plainly(choose func(hold plainHold) plainAct) benchHolder {
+	return func(ctx context.Context) (string, error) {
+		hold := plainHold{stock: b, id: uuid.New(), now: time.Now().UTC()}
+		act := choose(hold)
 		_, err := db.InTx(ctx, b.app.store.db, "bench.PlainHold", func(ctx context.Context, tx pgx.Tx) (struct{}, error) {
 			if err := hold.request(ctx, tx); err != nil {
 				return struct{}{}, err
@@ -67,32 +80,44 @@ func (h plainHold) request(ctx context.Context, tx pgx.Tx) error {
 	return wrapPlain("store the request", err)
 }
 
-func (h plainHold) seat(ctx context.Context, tx pgx.Tx, want benchSeat) error {
-	key := []any{h.stock.actor.Tenant.UUID, demoRegion, want.show.UUID, want.seat.UUID}
-	var state string
-	if err := tx.QueryRow(ctx, `SELECT state FROM show_seats WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND seat_id = $4 FOR UPDATE`,
-		key...).Scan(&state); err != nil {
-		return wrapPlain("lock the seat", err)
+// seats takes a group of seats of one show: three statements for the seats, however many they are.
+func (h plainHold) seats(ctx context.Context, tx pgx.Tx, want benchTriple) error {
+	ids := make([]uuid.UUID, len(want.seats))
+	for i, seat := range want.seats {
+		ids[i] = seat.UUID
 	}
-	if state != "AVAILABLE" {
-		return errTaken
+	key := []any{h.stock.actor.Tenant.UUID, demoRegion, want.show.UUID, ids}
+	rows, err := tx.Query(ctx, `SELECT state FROM show_seats WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND seat_id = ANY($4::uuid[])
+		ORDER BY seat_id FOR UPDATE`, key...)
+	if err != nil {
+		return wrapPlain("lock the seats", err)
+	}
+	states, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil {
+		return wrapPlain("lock the seats", err)
+	}
+	for _, state := range states {
+		if state != "AVAILABLE" {
+			return errTaken
+		}
 	}
 	var price int64
-	if err := tx.QueryRow(ctx, `SELECT p.amount_minor FROM show_seats s JOIN price_levels p
+	if err := tx.QueryRow(ctx, `SELECT sum(p.amount_minor)::bigint FROM show_seats s JOIN price_levels p
 		ON p.tenant_id = s.tenant_id AND p.region = s.region AND p.show_id = s.show_id AND p.id = s.price_level_id
-		WHERE s.tenant_id = $1 AND s.region = $2 AND s.show_id = $3 AND s.seat_id = $4`, key...).Scan(&price); err != nil {
+		WHERE s.tenant_id = $1 AND s.region = $2 AND s.show_id = $3 AND s.seat_id = ANY($4::uuid[])`, key...).Scan(&price); err != nil {
 		return wrapPlain("read the price", err)
 	}
-	if _, err := tx.Exec(ctx, `UPDATE show_seats SET state = 'HELD', hold_id = $5, claimable_at = $6
-		WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND seat_id = $4`, append(key, h.id, h.deadline())...); err != nil {
-		return wrapPlain("take the seat", err)
+	if err := exactly(int64(len(ids)))(tx.Exec(ctx, `UPDATE show_seats SET state = 'HELD', hold_id = $5, claimable_at = $6
+		WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND seat_id = ANY($4::uuid[])`, append(key, h.id, h.deadline())...)); err != nil {
+		return wrapPlain("take the seats", err)
 	}
 	if err := h.insert(ctx, tx, price); err != nil {
 		return err
 	}
-	_, err := tx.Exec(ctx, `INSERT INTO hold_lines (tenant_id, region, hold_id, ordinal, item, kind, show_id, seat_id, bucket, quantity, amount_minor)
-		VALUES ($1, $2, $5, 0, 0, 'SEAT', $3, $4, $6, 1, $7)`, append(key, h.id, uuid.Nil, price)...)
-	return wrapPlain("store the line", err)
+	_, err = tx.Exec(ctx, `INSERT INTO hold_lines (tenant_id, region, hold_id, ordinal, item, kind, show_id, seat_id, bucket, quantity, amount_minor)
+		SELECT $1::uuid, $2::text, $5::uuid, (row_number() OVER (ORDER BY s.seat_id) - 1), 0, 'SEAT', $3::uuid, s.seat_id, $6::uuid, 1, $7::bigint
+		FROM (SELECT unnest($4::uuid[]) AS seat_id) AS s`, append(key, h.id, uuid.Nil, price/int64(len(ids)))...)
+	return wrapPlain("store the lines", err)
 }
 
 func (h plainHold) pool(ctx context.Context, tx pgx.Tx) error {
@@ -120,6 +145,11 @@ func (h plainHold) pool(ctx context.Context, tx pgx.Tx) error {
 
 func (h plainHold) nights(ctx context.Context, tx pgx.Tx) error {
 	room, first := h.stock.stay()
+	return h.stayAt(ctx, tx, h.stock.house.UUID, room, first)
+}
+
+// stayAt takes a room of a hotel for some nights.
+func (h plainHold) stayAt(ctx context.Context, tx pgx.Tx, house uuid.UUID, room inventory.RoomTypeID, first civil.Date) error {
 	key := []any{h.stock.actor.Tenant.UUID, demoRegion, room.UUID, first, first.AddDays(benchStayNights - 1)}
 	var price, planned int64
 	if err := tx.QueryRow(ctx, `SELECT COALESCE(sum(amount_minor), 0)::bigint, count(*) FROM night_rates
@@ -140,7 +170,7 @@ func (h plainHold) nights(ctx context.Context, tx pgx.Tx) error {
 			(tenant_id, region, hold_id, ordinal, item, kind, property_id, room_type_id, night, bucket, quantity, amount_minor)
 		SELECT tenant_id, region, $6::uuid, night - $4::date, 0, 'NIGHT', $7::uuid, room_type_id, night, $8::uuid, 1, amount_minor
 		FROM night_rates WHERE tenant_id = $1 AND region = $2 AND room_type_id = $3 AND night BETWEEN $4 AND $5`,
-		append(key, h.id, h.stock.house.UUID, uuid.Nil)...)))
+		append(key, h.id, house, uuid.Nil)...)))
 }
 
 // insert stores the hold with the product's default terms.

@@ -26,10 +26,12 @@ const (
 	benchPlaces      = 10_000_000
 	benchStayNights  = 3
 	benchHoldSeconds = 86_400
+	// benchSeatsPerHold is a group: three who go out together.
+	benchSeatsPerHold = 3
 	// benchSeatRate is how many seats a second are provided for; when they are used up all the
 	// same, the report shows refusals.
-	benchSeatRate = 2500
-	benchMaxShows = 20
+	benchSeatRate = 3500 * benchSeatsPerHold
+	benchMaxShows = 40
 )
 
 // benchStock is what is held, and who holds it.
@@ -39,7 +41,7 @@ type benchStock struct {
 	key   string
 	// channel is the web shop.
 	channel tenants.ChannelID
-	seats   []benchSeat
+	triples []benchTriple
 	rooms   []inventory.RoomTypeID
 	house   tenants.PropertyID
 	pool    inventory.PoolID
@@ -49,13 +51,22 @@ type benchStock struct {
 
 	api    *apiClient
 	guests []apiCaller
-	// nextSeat and nextGuest count what was given out.
-	nextSeat, nextGuest atomic.Uint64
+	// nextTriple and nextGuest count what was given out.
+	nextTriple, nextGuest atomic.Uint64
 }
 
-type benchSeat struct {
-	show inventory.ShowID
-	seat inventory.SeatID
+// benchTriple is a group of seats of one show.
+type benchTriple struct {
+	show  inventory.ShowID
+	seats []inventory.SeatID
+}
+
+func (t benchTriple) input() apiInput {
+	var ids []string
+	for _, seat := range t.seats {
+		ids = append(ids, seat.String())
+	}
+	return seatsInput(t.show.String(), ids...)
 }
 
 // makeBenchStock sets up a tenant with everything to hold, through the services, because a hall of
@@ -132,17 +143,23 @@ func benchSite(name string) tenants.Site {
 	return tenants.Site{Name: name, TimeZone: "Europe/Vienna", Currency: "EUR", Country: "AT", City: "Vienna"}
 }
 
-// makeSeats puts as many shows of one hall on sale as the measurement may use up, and shuffles all
-// their seats. The first show has the pool.
+// makeSeats puts as many shows of one hall on sale as the measurement may use up, one after another.
+// The first show has the pool.
 func (b *benchStock) makeSeats(ctx context.Context, venue tenants.VenueID, event inventory.EventID, config benchConfig) error {
 	hall := benchHall(config.Seats)
 	chart, err := b.app.inventory.ImportChart(ctx, b.actor, "chart", venue, hall)
 	if err != nil {
 		return err
 	}
-	cells := 2 * len(config.Clients)
-	wanted := int(benchSeatRate * (config.measured() + config.warmUp()).Seconds() * float64(cells))
-	shows := min(benchMaxShows, 1+wanted/config.Seats)
+	shows := max(1, config.Shows)
+	if config.measures(benchHolds) && slices.Contains(config.Scenarios, benchSeats) {
+		cells := len(config.Clients)
+		if config.Baseline {
+			cells += len(config.baselineClients())
+		}
+		wanted := int(benchSeatRate * (config.measured() + config.warmUp()).Seconds() * float64(cells))
+		shows = max(shows, min(benchMaxShows, 1+wanted/config.Seats))
+	}
 	for i := range shows {
 		show := inventory.NewShow{
 			Event: event, Chart: &chart, Name: "Show " + strconv.Itoa(i+1), StartsAt: time.Now().AddDate(0, 2, 0),
@@ -155,15 +172,29 @@ func (b *benchStock) makeSeats(ctx context.Context, venue tenants.VenueID, event
 		if err != nil {
 			return err
 		}
-		for place := range hall.Seats() {
-			b.seats = append(b.seats, benchSeat{show: id, seat: inventory.SeatID{Region: demoRegion, UUID: place.Seat.ID}})
-		}
+		b.triples = append(b.triples, triplesOf(id, hall)...)
 		if i == 0 {
 			b.show = id
 		}
 	}
-	rand.Shuffle(len(b.seats), func(i, j int) { b.seats[i], b.seats[j] = b.seats[j], b.seats[i] })
 	return b.findPool(ctx)
+}
+
+// triplesOf are random groups of seats of a show. Each seat is in one of them, so that what is refused
+// is the product's doing; up to two are left over.
+func triplesOf(show inventory.ShowID, hall *charts.Chart) []benchTriple {
+	var seats []inventory.SeatID
+	for place := range hall.Seats() {
+		seats = append(seats, inventory.SeatID{Region: demoRegion, UUID: place.Seat.ID})
+	}
+	rand.Shuffle(len(seats), func(i, j int) { seats[i], seats[j] = seats[j], seats[i] })
+	var triples []benchTriple
+	for group := range slices.Chunk(seats, benchSeatsPerHold) {
+		if len(group) == benchSeatsPerHold {
+			triples = append(triples, benchTriple{show: show, seats: group})
+		}
+	}
+	return triples
 }
 
 // findPool learns the id of the one pool of the show.
@@ -256,10 +287,15 @@ const apiBenchHold = `mutation ($input: PlaceHoldInput!) { result: placeHold(inp
 
 // holder places holds of a scenario through the API, each as the next guest.
 func (b *benchStock) holder(scenario string) benchHolder {
+	return b.holds(func() apiInput { return b.wish(scenario) })
+}
+
+// holds places holds of one line through the API, each as the next guest.
+func (b *benchStock) holds(wish func() apiInput) benchHolder {
 	return func(ctx context.Context) (string, error) {
 		guest := b.guests[b.nextGuest.Add(1)%uint64(len(b.guests))]
 		answer, err := ask[apiPlaced](ctx, guest, apiBenchHold, map[string]any{
-			"input": map[string]any{"requestKey": uuid.NewString(), "lines": []apiInput{b.wish(scenario)}},
+			"input": map[string]any{"requestKey": uuid.NewString(), "lines": []apiInput{wish()}},
 		})
 		return answer.Code, err
 	}
@@ -268,8 +304,7 @@ func (b *benchStock) holder(scenario string) benchHolder {
 func (b *benchStock) wish(scenario string) apiInput {
 	switch scenario {
 	case benchSeats:
-		next := b.seat()
-		return seatsInput(next.show.String(), next.seat.String())
+		return b.triple().input()
 	case benchPool:
 		return poolInput(b.pool.String(), 1)
 	default:
@@ -278,8 +313,11 @@ func (b *benchStock) wish(scenario string) apiInput {
 	}
 }
 
-// seat is the next of the shuffled seats. Past the last it begins again, and is refused.
-func (b *benchStock) seat() benchSeat { return b.seats[(b.nextSeat.Add(1)-1)%uint64(len(b.seats))] }
+// triple is the next of the groups of seats, show by show. Past the last it begins again, and is
+// refused.
+func (b *benchStock) triple() benchTriple {
+	return b.triples[(b.nextTriple.Add(1)-1)%uint64(len(b.triples))]
+}
 
 // stay is a random room type and a random first night.
 func (b *benchStock) stay() (inventory.RoomTypeID, civil.Date) {

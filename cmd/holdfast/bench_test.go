@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -57,8 +58,8 @@ func smallBench(t *testing.T) benchConfig {
 	return benchConfig{
 		DatabaseURL: dbtest.URL(t), Server: []string{os.Args[0], "-test.run=^TestServerProcess$", serveArgument}, Progress: io.Discard,
 		Bare:    []string{os.Args[0], "-test.run=^TestBareProcess$", bareArgument},
-		Seconds: 1, Clients: []int{2}, Scenarios: []string{benchSeats, benchPool, benchNights, benchBest}, Baseline: true,
-		Seats: 500, Shards: 2, Guests: 10,
+		Seconds: 1, Clients: []int{2}, Scenarios: []string{benchSeats, benchPool, benchNights, benchBest, benchFlashSale, benchExpiryStorm}, Baseline: true, BaselineClients: []int{2},
+		Seats: 500, Shards: 2, Guests: 10, Hotels: 12,
 		Sections: []string{benchHolds, benchRiver, benchMigrating, benchSweeping}, Jobs: 50, Nights: 2500, Due: 300,
 		Buyers: []int{1, 40}, Events: 60, Attempts: 70, Soak: 4 * time.Second,
 		Visitors: 300,
@@ -92,7 +93,7 @@ func TestTheBenchmarkProducesFigures(t *testing.T) {
 			t.Errorf("%s: the baseline is %+v, the ratio %g", cell.Scenario, cell.Baseline, cell.Ratio)
 		}
 	}
-	if want := []string{"seats", "pool", "nights", "best-available"}; !slices.Equal(scenarios, want) {
+	if want := []string{"seats", "pool", "nights", "best-available", "flash-sale", "expiry-storm"}; !slices.Equal(scenarios, want) {
 		t.Errorf("the cells are %v", scenarios)
 	}
 	if memory := report.Memory; runtime.GOOS == "linux" && (memory.StartBytes <= 0 || memory.PeakBytes < memory.StartBytes || memory.EndBytes <= 0) {
@@ -181,6 +182,10 @@ func TestBenchFlagsAreBounded(t *testing.T) {
 		"--seats":     func(c *benchConfig) { c.Seats = benchMaxSeats + 1 },
 		"--shards":    func(c *benchConfig) { c.Shards = 0 },
 		"--guests":    func(c *benchConfig) { c.Guests = -1 },
+		"--shows":     func(c *benchConfig) { c.Shows = -1 },
+		"--rate":      func(c *benchConfig) { c.Rate = -1 },
+		"--hotels":    func(c *benchConfig) { c.Hotels = 10 },
+		"--baseline-": func(c *benchConfig) { c.BaselineClients = []int{0} },
 		"--sections":  func(c *benchConfig) { c.Sections = []string{"hold"} },
 		"--jobs":      func(c *benchConfig) { c.Jobs = 0 },
 		"--nights":    func(c *benchConfig) { c.Nights = benchMaxNights + 1 },
@@ -192,7 +197,7 @@ func TestBenchFlagsAreBounded(t *testing.T) {
 		"--soak":      func(c *benchConfig) { c.Soak = time.Millisecond },
 	} {
 		config := benchConfig{
-			Seconds: 1, Clients: []int{1}, Scenarios: []string{benchPool}, Seats: 1, Shards: 1, Guests: 1,
+			Seconds: 1, Clients: []int{1}, Scenarios: []string{benchPool}, Seats: 1, Shards: 1, Guests: 1, Hotels: 400,
 			Sections: []string{benchRiver}, Jobs: 1, Nights: 1, Due: 1, Buyers: []int{1}, Events: 1, Attempts: 1, Soak: time.Minute,
 			Visitors: 1,
 		}
@@ -245,5 +250,50 @@ func TestPercentiles(t *testing.T) {
 		if got := load.percentile(p); got != want {
 			t.Errorf("p%d is %g ms, want %g", p, got, want)
 		}
+	}
+}
+
+// With an offered rate, what a stalled server keeps others from asking counts from when they would have
+// asked.
+func TestAnOfferedRateChargesForStalls(t *testing.T) {
+	t.Parallel()
+	stall := make(chan struct{})
+	var asked atomic.Int64
+	load, err := runLoadOf(t.Context(), benchPlan{clients: 1, perSecond: 100, measured: 2 * time.Second}, func(ctx context.Context) (string, error) {
+		if asked.Add(1) == 1 {
+			time.AfterFunc(time.Second, func() { close(stall) })
+			<-stall
+		}
+		return "", nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The hundred that were due within the stalled second waited for half a second on average, although
+	// each was answered at once when it was asked.
+	if len(load.latencies) < 2 || load.percentile(99) < 900 || load.percentile(50) < 1 {
+		t.Errorf("%d placed, half within %g ms, 99 of 100 within %g ms", len(load.latencies), load.percentile(50), load.percentile(99))
+	}
+	if asked.Load() > 201 {
+		t.Errorf("%d were asked at 100 a second in two seconds", asked.Load())
+	}
+}
+
+// The lines of JSON have the keys that scripts look for, and no others.
+func TestTheLinesOfJSON(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	cell := benchCell{
+		Scenario: "pool", Engine: "postgresql", Clients: 2, Refused: map[string]int{"BUSY": 1}, Errors: map[string]int{"INTERNAL": 2},
+		Baseline: &benchBaseline{PerSecond: 10, Clients: 4}, Ratio: 2, Audit: benchAudit{OK: true},
+	}
+	if err := printBenchLines(&out, []benchCell{cell, cell}); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	want := `{"scenario":"pool","engine":"postgresql","clients":2,"holdsPerSecond":0,"p50Ms":0,"p95Ms":0,"p99Ms":0,` +
+		`"refused":{"BUSY":1,"INTERNAL":2},"baseline":{"perSecond":10,"clients":4},"ratio":2,"audit":{"ok":true}}`
+	if len(lines) != 2 || lines[0] != want {
+		t.Errorf("got %s", out.String())
 	}
 }

@@ -37,6 +37,9 @@ type httpOptions struct {
 	explorer *explorer.Config
 	// admin is the admin pages; nil leaves them out.
 	admin http.Handler
+	// rateLimits bound callers; nil is not at all. lanes bound what runs at once; zero is the defaults.
+	rateLimits *graph.RateLimits
+	lanes      graph.Lanes
 }
 
 // handler is everything that the process serves.
@@ -45,6 +48,7 @@ func (a *app) handler(options httpOptions) (http.Handler, error) {
 	api, err := graph.NewHandler(graph.Config{
 		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Advisor: a.advisor, Events: a.events, Admission: a.admission, Authorizer: a.policy,
 		Introspection: options.introspection, Logger: a.logger, Metrics: a.store.registry, Streams: streams,
+		RateLimits: options.rateLimits, Lanes: options.lanes,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("set up the API: %w", err)
@@ -188,12 +192,20 @@ func bind(ctx context.Context, address string) (net.Listener, error) {
 // urlOf is where a bound address is reached.
 func urlOf(listener net.Listener) string { return "http://" + listener.Addr().String() }
 
+// clientTimes are how long a client may take for the parts of a request: for its header, for all of it,
+// to take the answer, and between two. Who sends a byte now and then keeps a connection no longer.
+type clientTimes struct{ header, request, answer, idle time.Duration }
+
 // serveOn starts to serve on a bound address, which the server owns from now on.
 func serveOn(listener net.Listener, handler http.Handler) *server {
+	return serveWithin(clientTimes{header: readHeaderTimeout, request: readTimeout, answer: writeTimeout, idle: idleTimeout}, listener, handler)
+}
+
+func serveWithin(times clientTimes, listener net.Listener, handler http.Handler) *server {
 	s := &server{
 		http: &http.Server{
-			Handler: handler, ReadHeaderTimeout: readHeaderTimeout, ReadTimeout: readTimeout, WriteTimeout: writeTimeout,
-			IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+			Handler: handler, ReadHeaderTimeout: times.header, ReadTimeout: times.request, WriteTimeout: times.answer,
+			IdleTimeout: times.idle, MaxHeaderBytes: maxHeaderBytes,
 		},
 		url: urlOf(listener), failures: make(chan error, 1), endStreams: func(context.Context) {},
 	}

@@ -58,7 +58,7 @@ func main() {
 func run(ctx context.Context, args []string) int { return (&cli{}).run(ctx, args) }
 
 func (c *cli) run(ctx context.Context, args []string) int {
-	parser, err := kong.New(c, kong.Name("holdfast"), kong.UsageOnError(),
+	parser, err := kong.New(c, kong.Name("holdfast"), kong.UsageOnError(), kong.Vars(limitDefaults()), kong.Vars{"benchScenarios": strings.Join(benchScenarioNames(), ", ")},
 		kong.Description("Hotel and ticket inventory that never sells a unit twice."))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "holdfast:", err)

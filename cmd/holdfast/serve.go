@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/net/netutil"
+
 	"github.com/holdfast/holdfast/events/webhooks"
 	"github.com/holdfast/holdfast/graph/explorer"
 	"github.com/holdfast/holdfast/internal/db"
@@ -90,6 +92,7 @@ type serveCommand struct {
 	workFlags
 	receiverFlags
 	stalenessFlag
+	limitFlags
 	Listen        string `env:"HOLDFAST_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
 	Introspection bool   `env:"HOLDFAST_INTROSPECTION" help:"Let clients read the schema through introspection."`
 	Explorer      bool   `env:"HOLDFAST_EXPLORER" help:"Serve the GraphQL explorer at /explorer/ (needs introspection)."`
@@ -99,11 +102,15 @@ type serveCommand struct {
 
 // Run serves until the process is told to stop, then finishes what is under way.
 func (c *serveCommand) Run(ctx context.Context, root *cli) error {
-	if err := c.validate(); err != nil {
+	if err := errors.Join(c.workFlags.validate(), c.limitFlags.validate()); err != nil {
 		return err
 	}
-	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, c.stalenessFlag, func(ctx context.Context, a *app) error {
-		options := httpOptions{introspection: c.Introspection}
+	limits, err := c.rateLimits()
+	if err != nil {
+		return err
+	}
+	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, []func(*db.Config){c.allowStale, c.share}, func(ctx context.Context, a *app) error {
+		options := httpOptions{introspection: c.Introspection, rateLimits: limits, lanes: c.lanes()}
 		if c.Explorer {
 			options.explorer = &explorer.Config{}
 		}
@@ -127,7 +134,7 @@ func (c *serveCommand) Run(ctx context.Context, root *cli) error {
 				return errors.Join(err, listener.Close())
 			}
 		}
-		s := serveOn(listener, handler)
+		s := serveOn(netutil.LimitListener(listener, c.MaxConnections), handler)
 		a.logger.InfoContext(ctx, "serving", "url", s.url, "engine", a.store.db.Version())
 		select {
 		case <-ctx.Done():
@@ -153,7 +160,7 @@ func (c *workCommand) Run(ctx context.Context, root *cli) error {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, c.stalenessFlag, func(ctx context.Context, a *app) error {
+	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, []func(*db.Config){c.allowStale}, func(ctx context.Context, a *app) error {
 		listener, err := bind(ctx, c.Listen)
 		if err != nil {
 			return err
@@ -174,7 +181,7 @@ func (c *workCommand) Run(ctx context.Context, root *cli) error {
 }
 
 // withProcess opens the configured database for a long-running process.
-func (c *cli) withProcess(ctx context.Context, providers providerFlags, receivers receiverFlags, placed regionMapFlag, staleness stalenessFlag, act func(ctx context.Context, a *app) error) (err error) {
+func (c *cli) withProcess(ctx context.Context, providers providerFlags, receivers receiverFlags, placed regionMapFlag, change []func(*db.Config), act func(ctx context.Context, a *app) error) (err error) {
 	if c.DatabaseURL == "" {
 		return errors.New("HOLDFAST_DATABASE_URL is not set: serve and work need a database; `holdfast dev` starts one by itself")
 	}
@@ -187,7 +194,7 @@ func (c *cli) withProcess(ctx context.Context, providers providerFlags, receiver
 		return err
 	}
 	logger := c.logger()
-	s, err := openStore(ctx, c.DatabaseURL, "", nil, logger, staleness.allowStale)
+	s, err := openStore(ctx, c.DatabaseURL, "", nil, logger, change...)
 	if err != nil {
 		return err
 	}

@@ -36,6 +36,9 @@ type Config struct {
 	// MaxConnections bounds the pool. Default 32: more connections than that only wait for one
 	// another on hot rows.
 	MaxConnections int
+	// BackOfficeConnections is how many of them the work under BackOffice uses at most. Default: a
+	// quarter.
+	BackOfficeConnections int
 	// ConnectTimeout bounds one attempt to connect. Default 5 seconds.
 	ConnectTimeout time.Duration
 	// ApplicationName is shown in the server's list of sessions. Default "holdfast".
@@ -73,6 +76,9 @@ func (c Config) Validate() error {
 	}
 	if c.MaxConnections < 0 || c.MaxConnections > 10_000 {
 		return errors.New("MaxConnections: expected 1 to 10000, or 0 for the default")
+	}
+	if err := c.validateShare(); err != nil {
+		return err
 	}
 	if c.ConnectTimeout < 0 {
 		return errors.New("ConnectTimeout: expected a positive duration, or 0 for the default")
@@ -117,6 +123,8 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 		pgxuuid.Register(conn.TypeMap())
 		return nil
 	}
+	share := newBackOfficeShare(config.backOfficeConnections())
+	poolConfig.ConnConfig.Tracer = share
 	pool, err := pgxpool.NewWithConfig(ctx, poolConfig)
 	if err != nil {
 		return nil, fmt.Errorf("open a pool for the database of %s: %w", config.URLSource, withoutSecrets(err))
@@ -132,6 +140,9 @@ func Open(ctx context.Context, config Config) (*DB, error) {
 		return nil, fmt.Errorf("%s: %w", config.URLSource, err)
 	}
 	m, err := newMetrics(config.Metrics)
+	if err == nil {
+		err = share.register(config.Metrics)
+	}
 	if err != nil {
 		pool.Close()
 		return nil, err

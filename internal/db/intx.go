@@ -16,6 +16,13 @@ import (
 // be configured.
 func serializable() pgx.TxOptions { return pgx.TxOptions{IsoLevel: pgx.Serializable} }
 
+// serializableByIndex begins a transaction on PostgreSQL that reads by index wherever there is one. A
+// serializable transaction that reads a table whole conflicts with everybody who writes to it, and the
+// planner reads small tables whole: with the 64 counters of a pool, each booking of a place made all
+// others that were under way start over. JIT would be talked into compiling by the costs with which
+// the planner is kept from reading whole tables.
+const serializableByIndex = "BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL enable_seqscan = off; SET LOCAL jit = off"
+
 // InTx runs fn in one SERIALIZABLE transaction and commits it. It is the only place that begins
 // one for writing.
 //
@@ -106,7 +113,7 @@ func again[T any](ctx context.Context, l limits, once func() (T, error)) (T, err
 // oncePostgreSQL is one attempt from BEGIN: PostgreSQL gives a transaction no second chance.
 func oncePostgreSQL[T any](ctx context.Context, conn crdbpgx.Conn, fn func(ctx context.Context, tx pgx.Tx) (T, error)) (T, error) {
 	var zero T
-	tx, err := conn.BeginTx(ctx, serializable())
+	tx, err := conn.BeginTx(ctx, pgx.TxOptions{BeginQuery: serializableByIndex})
 	if err != nil {
 		return zero, err
 	}
