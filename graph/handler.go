@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -120,7 +121,7 @@ func onlyBrowses(operation *ast.OperationDefinition) bool {
 			return false
 		}
 		switch field.Name {
-		case "shows", "show", "hotels", "hotel", "audit", "__typename":
+		case "shows", "show", "hotels", "hotel", "audit", "auditEntries", "__typename":
 		default:
 			return false
 		}
@@ -177,7 +178,19 @@ func (a *api) authenticate(ctx context.Context, r *http.Request) (tenants.Actor,
 	if err != nil {
 		return tenants.Actor{}, err
 	}
-	return a.config.Tenants.Authenticate(ctx, credential, strings.TrimSpace(session))
+	actor, err := a.config.Tenants.Authenticate(ctx, credential, strings.TrimSpace(session))
+	actor.Origin = tenants.Origin{Address: peerOf(r), RequestID: requestIDFrom(ctx)}
+	return actor, err
+}
+
+// peerOf is the address that a request came from. Headers in which proxies pass on another one are not
+// believed: anybody can send them.
+func peerOf(r *http.Request) string {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	if err != nil {
+		return r.RemoteAddr
+	}
+	return host
 }
 
 // onlyOne is the value of a header that must not come twice: which of two would count?

@@ -32,6 +32,9 @@ func (r *mutationResolver) PlaceHold(ctx context.Context, input generated.PlaceH
 		request.ExpectedTotal = &total
 	}
 	request.PresaleCode = textOf(input.PresaleCode)
+	if input.OverrideRestrictions {
+		request.Override = &inventory.Override{Reason: textOf(input.OverrideReason)}
+	}
 	if d.err != nil {
 		return nil, d.err
 	}

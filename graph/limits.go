@@ -31,7 +31,7 @@ func fieldCost(object, field string) int {
 		return 100
 	case "Query.unresolvedPayments", "Query.paymentTimeline":
 		return 50
-	case "Hold.payments", "Hold.booking", "Booking.payments", "Booking.cancellations":
+	case "Hold.payments", "Hold.booking", "OversoldNight.bookings", "NightsJob.chunks", "Query.nightsJobs", "Booking.payments", "Booking.cancellations":
 		return 20
 	}
 	return 1

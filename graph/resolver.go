@@ -29,6 +29,7 @@ type Tenants interface {
 	RevokeKey(ctx context.Context, actor tenants.Actor, tenant tenants.TenantID, id tenants.KeyID) (tenants.Key, error)
 	StartGuestSession(ctx context.Context, actor tenants.Actor, region ids.Region) (tenants.GuestSession, error)
 
+	AuditEntries(ctx context.Context, actor tenants.Actor, tenant tenants.TenantID, filter tenants.AuditFilter, after *tenants.AuditCursor, limit int) ([]tenants.AuditEntry, bool, error)
 	Tenant(ctx context.Context, actor tenants.Actor, id tenants.TenantID) (tenants.Tenant, error)
 	Tenants(ctx context.Context, actor tenants.Actor, after tenants.TenantID, limit int) (tenants.Page[tenants.Tenant], error)
 	Property(ctx context.Context, actor tenants.Actor, id tenants.PropertyID) (tenants.Property, error)
@@ -52,8 +53,12 @@ type Inventory interface {
 	SetPrice(ctx context.Context, actor tenants.Actor, show inventory.ShowID, level inventory.PriceLevelID, amountMinor int64) error
 	SetPoolCapacity(ctx context.Context, actor tenants.Actor, id inventory.PoolID, capacity int64) (over int64, err error)
 	CreateRoomType(ctx context.Context, actor tenants.Actor, requestKey string, input inventory.NewRoomType) (inventory.RoomTypeID, error)
-	SetNights(ctx context.Context, actor tenants.Actor, roomType inventory.RoomTypeID, nights inventory.NightRange, change inventory.NightChange) (inventory.NightsSet, error)
-	SetHouseLimit(ctx context.Context, actor tenants.Actor, property tenants.PropertyID, nights inventory.NightRange, limit *int64) (inventory.NightsSet, error)
+	SetNights(ctx context.Context, actor tenants.Actor, edit inventory.NightsEdit) (inventory.NightsSet, error)
+	CancelNightsJob(ctx context.Context, actor tenants.Actor, id inventory.NightsJobID) (inventory.NightsJob, error)
+	NightsJob(ctx context.Context, actor tenants.Actor, id inventory.NightsJobID) (inventory.NightsJob, error)
+	NightsJobs(ctx context.Context, actor tenants.Actor, property tenants.PropertyID, after *inventory.NightsJobCursor, limit int) ([]inventory.NightsJob, bool, error)
+	NightsChunks(ctx context.Context, actor tenants.Actor, id inventory.NightsJobID, after int64, limit int) ([]inventory.NightsChunk, bool, error)
+	OversoldNights(ctx context.Context, actor tenants.Actor, property tenants.PropertyID, first, last civil.Date, after *inventory.OversoldCursor, limit int) ([]inventory.OversoldNight, bool, error)
 	SetTerms(ctx context.Context, actor tenants.Actor, scope inventory.TermsScope, change inventory.TermsChange) (inventory.Terms, error)
 
 	Terms(ctx context.Context, actor tenants.Actor, scope inventory.TermsScope) (inventory.Terms, error)
@@ -91,6 +96,7 @@ type Bookings interface {
 
 	Booking(ctx context.Context, actor tenants.Actor, id bookings.BookingID) (bookings.Booking, error)
 	BookingByReference(ctx context.Context, actor tenants.Actor, region ids.Region, reference string) (bookings.Booking, error)
+	BookingsOfNight(ctx context.Context, actor tenants.Actor, region ids.Region, roomTypes []inventory.RoomTypeID, night civil.Date, after *bookings.Cursor, limit int) ([]bookings.Booking, bool, error)
 	BookingOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) (*bookings.Booking, error)
 	Bookings(ctx context.Context, actor tenants.Actor, region ids.Region, after *bookings.Cursor, limit int) ([]bookings.Booking, bool, error)
 	AttemptsOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) ([]payments.Attempt, error)

@@ -140,6 +140,9 @@ func (b *batch) write(ctx context.Context, tx pgx.Tx, f facts, winners []won) ([
 	if err := b.insertHolds(ctx, tx, holds); err != nil {
 		return nil, err
 	}
+	if err := auditOverrides(ctx, tx, f, winners); err != nil {
+		return nil, err
+	}
 	return holds, b.holdSeats(ctx, tx, holds)
 }
 

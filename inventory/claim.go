@@ -25,6 +25,8 @@ type PlaceHold struct {
 	// PresaleCode lets the buyer in before the sale of the hold's one show opens, and takes one of the
 	// code's uses; "" is none.
 	PresaleCode string `json:",omitempty"`
+	// Override holds nights against their restrictions; nil is the rule.
+	Override *Override `json:",omitempty"`
 }
 
 // LineRequest is one wish of the buyer. Exactly one field is set. All lines of a hold lie in one
@@ -68,6 +70,7 @@ type claim struct {
 	expectedTotal *money.Amount
 	// presaleCode is normal, "" for none.
 	presaleCode string
+	override    *Override
 	// unitRows counts the seats, pools and nights named.
 	unitRows int
 	// shows, pools, rooms are the distinct ids named, sorted.
@@ -116,7 +119,7 @@ func (p PlaceHold) claim() (claim, error) {
 	if p.ExpectedTotal != nil && (p.ExpectedTotal.Minor < 0 || p.ExpectedTotal.Minor > money.MaxMinor) {
 		return claim{}, fault.Invalid("expectedTotal.amountMinor", "expected 0 to %d, got %d", money.MaxMinor, p.ExpectedTotal.Minor)
 	}
-	c := claim{lines: p.Lines, expectedTotal: p.ExpectedTotal, presaleCode: normalCode(p.PresaleCode)}
+	c := claim{lines: p.Lines, expectedTotal: p.ExpectedTotal, presaleCode: normalCode(p.PresaleCode), override: p.Override}
 	if p.PresaleCode != "" {
 		if err := checkCode("presaleCode", c.presaleCode); err != nil {
 			return claim{}, err

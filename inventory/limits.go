@@ -46,14 +46,25 @@ const (
 	// maxCodesPerCall bounds the presale codes of one command, maxCodeUses the uses of each.
 	maxCodesPerCall = 1000
 	maxCodeUses     = 1_000_000
+	// maxOverrideReason bounds, in characters, why restrictions are overridden.
+	maxOverrideReason = 500
 	// maxShards bounds how finely a pool's counter is split.
 	maxShards = 256
 	// listStaleness is how old lists and calendars may be: enough that the nearest replica answers.
 	listStaleness = 5 * time.Second
 	// mapStaleness is how old the map of a show and what is left of its pools may be.
 	mapStaleness = 2 * time.Second
-	// MaxNightsPerEdit bounds the nights that one edit of a room type or house may name.
+	// MaxNightsPerEdit bounds the nights that one transaction writes, counted for each room type and for
+	// the house; longer edits are jobs.
 	MaxNightsPerEdit = 731
+	// MaxNightRange bounds the range of an edit: five years.
+	MaxNightRange = 1827
+	// maxNightsPerJob bounds what one job writes, as MaxNightsPerEdit counts it.
+	maxNightsPerJob = 200_000
+	// nightsPerChunk is how many nights of a room type a job writes in one transaction.
+	nightsPerChunk = 366
+	// maxJobsAtOnce is how many jobs one run of the worker writes at.
+	maxJobsAtOnce = 100
 	// MaxCalendarDays bounds one calendar read.
 	MaxCalendarDays = 731
 	// MaxPage bounds a page of any list.

@@ -72,6 +72,11 @@ const (
 	ActionPresaleRead      Action = "presale.read"
 	ActionPresaleSet       Action = "presale.set"
 	ActionJobInspect              = tenants.ActionJobInspect
+
+	ActionAuditRead           = tenants.ActionAuditRead
+	ActionHoldOverride Action = "hold.override"
+	ActionUnitHistory  Action = "unit.history"
+	ActionReportRead   Action = "report.read"
 )
 
 // Meaning says what an action lets somebody do, for people who set roles.
@@ -138,6 +143,10 @@ func Meanings() []Meaning {
 		{ActionPresaleRead, "See presale codes and their uses"},
 		{ActionPresaleSet, "Add and end presale codes"},
 		{ActionJobInspect, "See and steer background jobs"},
+		{ActionAuditRead, "See what was changed, by whom and from where"},
+		{ActionHoldOverride, "Hold nights against their restrictions, within what there is to sell"},
+		{ActionUnitHistory, "See everything that became of a seat, a pool or a night"},
+		{ActionReportRead, "See and download reports of occupancy and pick-up"},
 	}
 }
 
