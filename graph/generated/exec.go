@@ -132,6 +132,8 @@ type PropertyResolver interface {
 	TaxRate(ctx context.Context, obj *Property) (*TaxRate, error)
 	RoomTypes(ctx context.Context, obj *Property) ([]RoomType, error)
 	Calendar(ctx context.Context, obj *Property, from civil.Date, to civil.Date, roomTypes []string) (*Calendar, error)
+	Occupancy(ctx context.Context, obj *Property, from civil.Date, to civil.Date) (*OccupancyReport, error)
+	PickUp(ctx context.Context, obj *Property, from civil.Date, to civil.Date, since time.Time, until time.Time) (*PickUpReport, error)
 }
 type QueryResolver interface {
 	Node(ctx context.Context, id string) (Node, error)
@@ -154,6 +156,9 @@ type QueryResolver interface {
 	Repairs(ctx context.Context, day civil.Date, region string, first int64, after *string) (*RepairReport, error)
 	PaymentTimeline(ctx context.Context, hold *string, booking *string) (*PaymentTimeline, error)
 	PresaleCodes(ctx context.Context, show string, first int64, after *string) (*PresaleCodeConnection, error)
+	SeatHistory(ctx context.Context, show string, seat string, first int64, after *string) (*UnitEventConnection, error)
+	PoolHistory(ctx context.Context, pool string, first int64, after *string) (*UnitEventConnection, error)
+	NightHistory(ctx context.Context, roomType string, night civil.Date, first int64, after *string) (*UnitEventConnection, error)
 	Shows(ctx context.Context, region *string, venue *string, from *time.Time, first int64, after *string) (*ShowConnection, error)
 	Show(ctx context.Context, id string) (*Show, error)
 	Chart(ctx context.Context, id string) (*Chart, error)
@@ -4072,6 +4077,284 @@ input ChangePresaleCodeInput {
   closesAt: DateTime
 }
 `, BuiltIn: false},
+	{Name: "../schema/reports.graphqls", Input: `extend type Query {
+  """
+  Everything that became of one seat of a show, the newest first, from the lines of its holds and
+  bookings.
+  """
+  seatHistory(
+    "The show."
+    show: ID!
+    "The seat."
+    seat: ID!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): UnitEventConnection!
+  """
+  Everything that became of the units of a pool, the newest first.
+  """
+  poolHistory(
+    "The pool."
+    pool: ID!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): UnitEventConnection!
+  """
+  Everything that became of the rooms of one type on one night, the newest first. What admins set on the
+  night is in auditEntries.
+  """
+  nightHistory(
+    "The room type."
+    roomType: ID!
+    "The night."
+    night: Date!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): UnitEventConnection!
+}
+
+extend type Property {
+  """
+  What there is and what is taken of it, by night and room type. On CockroachDB the answer may be five
+  seconds old. The same as CSV: GET /reports/occupancy.csv?property=…&from=…&to=… with the same key.
+  """
+  occupancy(
+    "The first night."
+    from: Date!
+    "The last night, at most 365 days after the first."
+    to: Date!
+  ): OccupancyReport!
+  """
+  How the books have changed between two moments, by night and room type. On CockroachDB the answer may
+  be five seconds old. The same as CSV: GET /reports/pickup.csv with property, from, to, since and until.
+  """
+  pickUp(
+    "The first night."
+    from: Date!
+    "The last night, at most 365 days after the first."
+    to: Date!
+    "What was on the books at this moment is compared."
+    since: DateTime!
+    "With what was on the books at this moment."
+    until: DateTime!
+  ): PickUpReport!
+}
+
+"""
+One step in what became of a unit.
+"""
+type UnitEvent {
+  """
+  When, by the database's clock.
+  """
+  at: DateTime!
+  """
+  What happened.
+  """
+  change: UnitChange!
+  """
+  Of how many units; 1 for a seat.
+  """
+  quantity: Int!
+  """
+  The hold that had them.
+  """
+  holdId: ID!
+  """
+  The booking, for what was sold.
+  """
+  bookingId: ID
+  """
+  The channel of the sale.
+  """
+  channelId: ID!
+  """
+  The public id of the session or key that did it; null when time passed or a payment decided.
+  """
+  actor: String
+  """
+  Why, where more is known than the change says.
+  """
+  reason: String
+}
+
+"""
+What can become of a unit.
+"""
+enum UnitChange {
+  "It was held."
+  HELD
+  "Its hold was extended."
+  EXTENDED
+  "Its hold was released, by its buyer or because the payment was declined."
+  RELEASED
+  "Its hold's deadline passed."
+  EXPIRED
+  "It was sold."
+  SOLD
+  "Its sale was cancelled."
+  CANCELLED
+}
+
+"""
+A page of a history.
+"""
+type UnitEventConnection {
+  """
+  The steps with their cursors.
+  """
+  edges: [UnitEventEdge!]!
+  """
+  The steps alone.
+  """
+  nodes: [UnitEvent!]!
+  """
+  Where the page stands in the list.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A step with its cursor.
+"""
+type UnitEventEdge {
+  """
+  Where the step stands in the list.
+  """
+  cursor: String!
+  """
+  The step.
+  """
+  node: UnitEvent!
+}
+
+"""
+What there is at a hotel and what is taken.
+"""
+type OccupancyReport {
+  """
+  When it was so, by the database's clock.
+  """
+  asOf: DateTime!
+  """
+  The planned nights of each room type, by date.
+  """
+  nights: [OccupiedNight!]!
+}
+
+"""
+One night of one room type.
+"""
+type OccupiedNight {
+  """
+  The room type.
+  """
+  roomTypeId: ID!
+  """
+  The room type's name.
+  """
+  roomTypeName: String!
+  """
+  The night.
+  """
+  night: Date!
+  """
+  How many rooms there are.
+  """
+  physical: Int!
+  """
+  How many of them cannot be sold.
+  """
+  outOfOrder: Int!
+  """
+  How many more may be sold.
+  """
+  oversell: Int!
+  """
+  How many are set aside for channels.
+  """
+  allotted: Int!
+  """
+  How many rooms are held, by every channel.
+  """
+  held: Int!
+  """
+  How many rooms are sold, by every channel; those of guests who did not come are.
+  """
+  booked: Int!
+  """
+  Sold rooms in hundredths of a percent of the rooms that are not out of order, rounded down; null when
+  there is none. More than 10000 is an oversold night.
+  """
+  occupancyBasisPoints: Int
+  """
+  The price of the sold rooms on this night, tax included.
+  """
+  revenue: Money!
+}
+
+"""
+How the books of a hotel have changed between two moments.
+"""
+type PickUpReport {
+  """
+  When it was so, by the database's clock.
+  """
+  asOf: DateTime!
+  """
+  The nights of each room type of which anything was ever sold, by date.
+  """
+  nights: [PickedUpNight!]!
+}
+
+"""
+One night of one room type: roomsAfter is roomsBefore plus sold less cancelled.
+"""
+type PickedUpNight {
+  """
+  The room type.
+  """
+  roomTypeId: ID!
+  """
+  The room type's name.
+  """
+  roomTypeName: String!
+  """
+  The night.
+  """
+  night: Date!
+  """
+  Rooms sold between the moments.
+  """
+  sold: Int!
+  """
+  Rooms cancelled between the moments.
+  """
+  cancelled: Int!
+  """
+  Rooms on the books at the first moment.
+  """
+  roomsBefore: Int!
+  """
+  Rooms on the books at the second moment.
+  """
+  roomsAfter: Int!
+  """
+  Their price on this night at the first moment, tax included.
+  """
+  revenueBefore: Money!
+  """
+  Their price on this night at the second moment, tax included.
+  """
+  revenueAfter: Money!
+}
+`, BuiltIn: false},
 	{Name: "../schema/shows.graphqls", Input: `extend type Query {
   """
   Shows by start, of one region. Drafts are listed for admin keys only.
@@ -6644,6 +6927,44 @@ func (ec *executionContext) childFields_NightsSet(ctx context.Context, field gra
 	return nil, fmt.Errorf("no field named %q was found under type NightsSet", field.Name)
 }
 
+func (ec *executionContext) childFields_OccupancyReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "asOf":
+		return ec.fieldContext_OccupancyReport_asOf(ctx, field)
+	case "nights":
+		return ec.fieldContext_OccupancyReport_nights(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OccupancyReport", field.Name)
+}
+
+func (ec *executionContext) childFields_OccupiedNight(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "roomTypeId":
+		return ec.fieldContext_OccupiedNight_roomTypeId(ctx, field)
+	case "roomTypeName":
+		return ec.fieldContext_OccupiedNight_roomTypeName(ctx, field)
+	case "night":
+		return ec.fieldContext_OccupiedNight_night(ctx, field)
+	case "physical":
+		return ec.fieldContext_OccupiedNight_physical(ctx, field)
+	case "outOfOrder":
+		return ec.fieldContext_OccupiedNight_outOfOrder(ctx, field)
+	case "oversell":
+		return ec.fieldContext_OccupiedNight_oversell(ctx, field)
+	case "allotted":
+		return ec.fieldContext_OccupiedNight_allotted(ctx, field)
+	case "held":
+		return ec.fieldContext_OccupiedNight_held(ctx, field)
+	case "booked":
+		return ec.fieldContext_OccupiedNight_booked(ctx, field)
+	case "occupancyBasisPoints":
+		return ec.fieldContext_OccupiedNight_occupancyBasisPoints(ctx, field)
+	case "revenue":
+		return ec.fieldContext_OccupiedNight_revenue(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OccupiedNight", field.Name)
+}
+
 func (ec *executionContext) childFields_OversoldNight(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "night":
@@ -6760,6 +7081,40 @@ func (ec *executionContext) childFields_PaymentTimeline(ctx context.Context, fie
 		return ec.fieldContext_PaymentTimeline_steps(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PaymentTimeline", field.Name)
+}
+
+func (ec *executionContext) childFields_PickUpReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "asOf":
+		return ec.fieldContext_PickUpReport_asOf(ctx, field)
+	case "nights":
+		return ec.fieldContext_PickUpReport_nights(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PickUpReport", field.Name)
+}
+
+func (ec *executionContext) childFields_PickedUpNight(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "roomTypeId":
+		return ec.fieldContext_PickedUpNight_roomTypeId(ctx, field)
+	case "roomTypeName":
+		return ec.fieldContext_PickedUpNight_roomTypeName(ctx, field)
+	case "night":
+		return ec.fieldContext_PickedUpNight_night(ctx, field)
+	case "sold":
+		return ec.fieldContext_PickedUpNight_sold(ctx, field)
+	case "cancelled":
+		return ec.fieldContext_PickedUpNight_cancelled(ctx, field)
+	case "roomsBefore":
+		return ec.fieldContext_PickedUpNight_roomsBefore(ctx, field)
+	case "roomsAfter":
+		return ec.fieldContext_PickedUpNight_roomsAfter(ctx, field)
+	case "revenueBefore":
+		return ec.fieldContext_PickedUpNight_revenueBefore(ctx, field)
+	case "revenueAfter":
+		return ec.fieldContext_PickedUpNight_revenueAfter(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PickedUpNight", field.Name)
 }
 
 func (ec *executionContext) childFields_Point(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -6886,6 +7241,10 @@ func (ec *executionContext) childFields_Property(ctx context.Context, field grap
 		return ec.fieldContext_Property_roomTypes(ctx, field)
 	case "calendar":
 		return ec.fieldContext_Property_calendar(ctx, field)
+	case "occupancy":
+		return ec.fieldContext_Property_occupancy(ctx, field)
+	case "pickUp":
+		return ec.fieldContext_Property_pickUp(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Property", field.Name)
 }
@@ -7308,6 +7667,50 @@ func (ec *executionContext) childFields_Unit(ctx context.Context, field graphql.
 		return ec.fieldContext_Unit_night(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Unit", field.Name)
+}
+
+func (ec *executionContext) childFields_UnitEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_UnitEvent_at(ctx, field)
+	case "change":
+		return ec.fieldContext_UnitEvent_change(ctx, field)
+	case "quantity":
+		return ec.fieldContext_UnitEvent_quantity(ctx, field)
+	case "holdId":
+		return ec.fieldContext_UnitEvent_holdId(ctx, field)
+	case "bookingId":
+		return ec.fieldContext_UnitEvent_bookingId(ctx, field)
+	case "channelId":
+		return ec.fieldContext_UnitEvent_channelId(ctx, field)
+	case "actor":
+		return ec.fieldContext_UnitEvent_actor(ctx, field)
+	case "reason":
+		return ec.fieldContext_UnitEvent_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UnitEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_UnitEventConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_UnitEventConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_UnitEventConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_UnitEventConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UnitEventConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_UnitEventEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_UnitEventEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_UnitEventEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UnitEventEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_UnresolvedPayment(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8308,6 +8711,66 @@ func (ec *executionContext) field_Property_cancellationPolicy_args(ctx context.C
 	return args, nil
 }
 
+func (ec *executionContext) field_Property_occupancy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "from",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["from"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "to",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["to"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Property_pickUp_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "from",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["from"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "to",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["to"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "since",
+		func(ctx context.Context, v any) (time.Time, error) {
+			return ec.unmarshalNDateTime2timeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["since"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "until",
+		func(ctx context.Context, v any) (time.Time, error) {
+			return ec.unmarshalNDateTime2timeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["until"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Query___type_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8686,6 +9149,44 @@ func (ec *executionContext) field_Query_keys_args(ctx context.Context, rawArgs m
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_nightHistory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "roomType",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["roomType"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "night",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["night"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg3
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_nightsJob_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8812,6 +9313,36 @@ func (ec *executionContext) field_Query_paymentTimeline_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_poolHistory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "pool",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["pool"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_presaleCodes_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -8861,6 +9392,44 @@ func (ec *executionContext) field_Query_repairs_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["region"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_seatHistory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "show",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["show"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "seat",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["seat"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
 		func(ctx context.Context, v any) (int64, error) {
 			return ec.unmarshalNInt2int64(ctx, v)
@@ -18196,6 +18765,323 @@ func (ec *executionContext) fieldContext_NightsSet_job(_ context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _OccupancyReport_asOf(ctx context.Context, field graphql.CollectedField, obj *OccupancyReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupancyReport_asOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupancyReport_asOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupancyReport", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _OccupancyReport_nights(ctx context.Context, field graphql.CollectedField, obj *OccupancyReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupancyReport_nights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []OccupiedNight) graphql.Marshaler {
+			return ec.marshalNOccupiedNight2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOccupiedNightᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupancyReport_nights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OccupancyReport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OccupiedNight(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OccupiedNight_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "ID")
+}
+
+func (ec *executionContext) _OccupiedNight_roomTypeName(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_roomTypeName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_roomTypeName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "String")
+}
+
+func (ec *executionContext) _OccupiedNight_night(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_night(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Night, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Date")
+}
+
+func (ec *executionContext) _OccupiedNight_physical(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_physical(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Physical, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_physical(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OccupiedNight_outOfOrder(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_outOfOrder(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OutOfOrder, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_outOfOrder(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OccupiedNight_oversell(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_oversell(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Oversell, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_oversell(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OccupiedNight_allotted(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_allotted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Allotted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_allotted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OccupiedNight_held(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_held(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Held, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_held(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OccupiedNight_booked(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_booked(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Booked, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_booked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OccupiedNight_occupancyBasisPoints(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_occupancyBasisPoints(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OccupancyBasisPoints, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_occupancyBasisPoints(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OccupiedNight_revenue(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_revenue(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Revenue, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_revenue(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OccupiedNight",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _OversoldNight_night(ctx context.Context, field graphql.CollectedField, obj *OversoldNight) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -19194,6 +20080,286 @@ func (ec *executionContext) fieldContext_PaymentTimeline_steps(_ context.Context
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_PaymentStep(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PickUpReport_asOf(ctx context.Context, field graphql.CollectedField, obj *PickUpReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickUpReport_asOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickUpReport_asOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickUpReport", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _PickUpReport_nights(ctx context.Context, field graphql.CollectedField, obj *PickUpReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickUpReport_nights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []PickedUpNight) graphql.Marshaler {
+			return ec.marshalNPickedUpNight2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPickedUpNightᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickUpReport_nights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PickUpReport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PickedUpNight(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PickedUpNight_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickedUpNight", field, false, false, "ID")
+}
+
+func (ec *executionContext) _PickedUpNight_roomTypeName(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_roomTypeName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_roomTypeName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickedUpNight", field, false, false, "String")
+}
+
+func (ec *executionContext) _PickedUpNight_night(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_night(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Night, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickedUpNight", field, false, false, "Date")
+}
+
+func (ec *executionContext) _PickedUpNight_sold(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_sold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_sold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickedUpNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PickedUpNight_cancelled(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_cancelled(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cancelled, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_cancelled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickedUpNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PickedUpNight_roomsBefore(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_roomsBefore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomsBefore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_roomsBefore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickedUpNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PickedUpNight_roomsAfter(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_roomsAfter(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomsAfter, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_roomsAfter(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickedUpNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PickedUpNight_revenueBefore(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_revenueBefore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RevenueBefore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_revenueBefore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PickedUpNight",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PickedUpNight_revenueAfter(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_revenueAfter(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RevenueAfter, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_revenueAfter(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PickedUpNight",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
 		},
 	}
 	return fc, nil
@@ -20242,6 +21408,94 @@ func (ec *executionContext) fieldContext_Property_calendar(ctx context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _Property_occupancy(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_occupancy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Property().Occupancy(ctx, obj, fc.Args["from"].(civil.Date), fc.Args["to"].(civil.Date))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *OccupancyReport) graphql.Marshaler {
+			return ec.marshalNOccupancyReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOccupancyReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_occupancy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OccupancyReport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Property_occupancy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Property_pickUp(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_pickUp(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Property().PickUp(ctx, obj, fc.Args["from"].(civil.Date), fc.Args["to"].(civil.Date), fc.Args["since"].(time.Time), fc.Args["until"].(time.Time))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *PickUpReport) graphql.Marshaler {
+			return ec.marshalNPickUpReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPickUpReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_pickUp(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PickUpReport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Property_pickUp_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _PropertyConnection_edges(ctx context.Context, field graphql.CollectedField, obj *PropertyConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21267,6 +22521,138 @@ func (ec *executionContext) fieldContext_Query_presaleCodes(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_presaleCodes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_seatHistory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_seatHistory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SeatHistory(ctx, fc.Args["show"].(string), fc.Args["seat"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *UnitEventConnection) graphql.Marshaler {
+			return ec.marshalNUnitEventConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_seatHistory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnitEventConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_seatHistory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_poolHistory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_poolHistory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().PoolHistory(ctx, fc.Args["pool"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *UnitEventConnection) graphql.Marshaler {
+			return ec.marshalNUnitEventConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_poolHistory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnitEventConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_poolHistory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_nightHistory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_nightHistory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().NightHistory(ctx, fc.Args["roomType"].(string), fc.Args["night"].(civil.Date), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *UnitEventConnection) graphql.Marshaler {
+			return ec.marshalNUnitEventConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_nightHistory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnitEventConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_nightHistory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -25283,6 +26669,341 @@ func (ec *executionContext) _Unit_night(ctx context.Context, field graphql.Colle
 }
 func (ec *executionContext) fieldContext_Unit_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Unit", field, false, false, "Date")
+}
+
+func (ec *executionContext) _UnitEvent_at(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _UnitEvent_change(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_change(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Change, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v UnitChange) graphql.Marshaler {
+			return ec.marshalNUnitChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_change(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "UnitChange")
+}
+
+func (ec *executionContext) _UnitEvent_quantity(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_quantity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Quantity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_quantity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "Int")
+}
+
+func (ec *executionContext) _UnitEvent_holdId(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_holdId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HoldID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_holdId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "ID")
+}
+
+func (ec *executionContext) _UnitEvent_bookingId(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_bookingId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BookingID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_bookingId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "ID")
+}
+
+func (ec *executionContext) _UnitEvent_channelId(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_channelId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChannelID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_channelId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "ID")
+}
+
+func (ec *executionContext) _UnitEvent_actor(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_actor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Actor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_actor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "String")
+}
+
+func (ec *executionContext) _UnitEvent_reason(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "String")
+}
+
+func (ec *executionContext) _UnitEventConnection_edges(ctx context.Context, field graphql.CollectedField, obj *UnitEventConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEventConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UnitEventEdge) graphql.Marshaler {
+			return ec.marshalNUnitEventEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEventConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnitEventConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnitEventEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UnitEventConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *UnitEventConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEventConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UnitEvent) graphql.Marshaler {
+			return ec.marshalNUnitEvent2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEventConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnitEventConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnitEvent(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UnitEventConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *UnitEventConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEventConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEventConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnitEventConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UnitEventEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *UnitEventEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEventEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEventEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEventEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _UnitEventEdge_node(ctx context.Context, field graphql.CollectedField, obj *UnitEventEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEventEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v UnitEvent) graphql.Marshaler {
+			return ec.marshalNUnitEvent2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEventEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnitEventEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnitEvent(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _UnresolvedPayment_item(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPayment) (ret graphql.Marshaler) {
@@ -35209,6 +36930,127 @@ func (ec *executionContext) _NightsSet(ctx context.Context, sel ast.SelectionSet
 	return out
 }
 
+var occupancyReportImplementors = []string{"OccupancyReport"}
+
+func (ec *executionContext) _OccupancyReport(ctx context.Context, sel ast.SelectionSet, obj *OccupancyReport) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, occupancyReportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OccupancyReport")
+		case "asOf":
+			out.Values[i] = ec._OccupancyReport_asOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nights":
+			out.Values[i] = ec._OccupancyReport_nights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var occupiedNightImplementors = []string{"OccupiedNight"}
+
+func (ec *executionContext) _OccupiedNight(ctx context.Context, sel ast.SelectionSet, obj *OccupiedNight) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, occupiedNightImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OccupiedNight")
+		case "roomTypeId":
+			out.Values[i] = ec._OccupiedNight_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomTypeName":
+			out.Values[i] = ec._OccupiedNight_roomTypeName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "night":
+			out.Values[i] = ec._OccupiedNight_night(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "physical":
+			out.Values[i] = ec._OccupiedNight_physical(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "outOfOrder":
+			out.Values[i] = ec._OccupiedNight_outOfOrder(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "oversell":
+			out.Values[i] = ec._OccupiedNight_oversell(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "allotted":
+			out.Values[i] = ec._OccupiedNight_allotted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "held":
+			out.Values[i] = ec._OccupiedNight_held(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "booked":
+			out.Values[i] = ec._OccupiedNight_booked(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "occupancyBasisPoints":
+			out.Values[i] = ec._OccupiedNight_occupancyBasisPoints(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "revenue":
+			out.Values[i] = ec._OccupiedNight_revenue(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var oversoldNightImplementors = []string{"OversoldNight"}
 
 func (ec *executionContext) _OversoldNight(ctx context.Context, sel ast.SelectionSet, obj *OversoldNight) graphql.Marshaler {
@@ -35579,6 +37421,117 @@ func (ec *executionContext) _PaymentTimeline(ctx context.Context, sel ast.Select
 			}
 		case "steps":
 			out.Values[i] = ec._PaymentTimeline_steps(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var pickUpReportImplementors = []string{"PickUpReport"}
+
+func (ec *executionContext) _PickUpReport(ctx context.Context, sel ast.SelectionSet, obj *PickUpReport) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pickUpReportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PickUpReport")
+		case "asOf":
+			out.Values[i] = ec._PickUpReport_asOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nights":
+			out.Values[i] = ec._PickUpReport_nights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var pickedUpNightImplementors = []string{"PickedUpNight"}
+
+func (ec *executionContext) _PickedUpNight(ctx context.Context, sel ast.SelectionSet, obj *PickedUpNight) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pickedUpNightImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PickedUpNight")
+		case "roomTypeId":
+			out.Values[i] = ec._PickedUpNight_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomTypeName":
+			out.Values[i] = ec._PickedUpNight_roomTypeName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "night":
+			out.Values[i] = ec._PickedUpNight_night(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sold":
+			out.Values[i] = ec._PickedUpNight_sold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cancelled":
+			out.Values[i] = ec._PickedUpNight_cancelled(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomsBefore":
+			out.Values[i] = ec._PickedUpNight_roomsBefore(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomsAfter":
+			out.Values[i] = ec._PickedUpNight_roomsAfter(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "revenueBefore":
+			out.Values[i] = ec._PickedUpNight_revenueBefore(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "revenueAfter":
+			out.Values[i] = ec._PickedUpNight_revenueAfter(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -36010,6 +37963,18 @@ func (ec *executionContext) _Property(ctx context.Context, sel ast.SelectionSet,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Property_calendar(ctx, field, obj)
 				})
+		case "occupancy":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_occupancy(ctx, field, obj)
+				})
+		case "pickUp":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_pickUp(ctx, field, obj)
+				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -36246,6 +38211,24 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_presaleCodes(ctx, field)
+				})
+		case "seatHistory":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_seatHistory(ctx, field)
+				})
+		case "poolHistory":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_poolHistory(ctx, field)
+				})
+		case "nightHistory":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_nightHistory(ctx, field)
 				})
 		case "shows":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
@@ -37709,6 +39692,155 @@ func (ec *executionContext) _Unit(ctx context.Context, sel ast.SelectionSet, obj
 			out.Values[i] = ec._Unit_night(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var unitEventImplementors = []string{"UnitEvent"}
+
+func (ec *executionContext) _UnitEvent(ctx context.Context, sel ast.SelectionSet, obj *UnitEvent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, unitEventImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UnitEvent")
+		case "at":
+			out.Values[i] = ec._UnitEvent_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "change":
+			out.Values[i] = ec._UnitEvent_change(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "quantity":
+			out.Values[i] = ec._UnitEvent_quantity(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "holdId":
+			out.Values[i] = ec._UnitEvent_holdId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "bookingId":
+			out.Values[i] = ec._UnitEvent_bookingId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "channelId":
+			out.Values[i] = ec._UnitEvent_channelId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "actor":
+			out.Values[i] = ec._UnitEvent_actor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._UnitEvent_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var unitEventConnectionImplementors = []string{"UnitEventConnection"}
+
+func (ec *executionContext) _UnitEventConnection(ctx context.Context, sel ast.SelectionSet, obj *UnitEventConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, unitEventConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UnitEventConnection")
+		case "edges":
+			out.Values[i] = ec._UnitEventConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._UnitEventConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._UnitEventConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var unitEventEdgeImplementors = []string{"UnitEventEdge"}
+
+func (ec *executionContext) _UnitEventEdge(ctx context.Context, sel ast.SelectionSet, obj *UnitEventEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, unitEventEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UnitEventEdge")
+		case "cursor":
+			out.Values[i] = ec._UnitEventEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._UnitEventEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -40178,6 +42310,34 @@ func (ec *executionContext) marshalNNightsSet2ᚖgithubᚗcomᚋholdfastᚋholdf
 	return ec._NightsSet(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNOccupancyReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOccupancyReport(ctx context.Context, sel ast.SelectionSet, v *OccupancyReport) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "OccupancyReport!")
+		return graphql.Null
+	}
+	return ec._OccupancyReport(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNOccupiedNight2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOccupiedNight(ctx context.Context, sel ast.SelectionSet, v OccupiedNight) graphql.Marshaler {
+	return ec._OccupiedNight(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNOccupiedNight2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOccupiedNightᚄ(ctx context.Context, sel ast.SelectionSet, v []OccupiedNight) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOccupiedNight2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOccupiedNight(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalNOnDecline2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOnDecline(ctx context.Context, v any) (OnDecline, error) {
 	var res OnDecline
 	err := res.UnmarshalGQL(v)
@@ -40316,6 +42476,34 @@ func (ec *executionContext) marshalNPaymentTimeline2ᚖgithubᚗcomᚋholdfast�
 		return graphql.Null
 	}
 	return ec._PaymentTimeline(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPickUpReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPickUpReport(ctx context.Context, sel ast.SelectionSet, v *PickUpReport) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "PickUpReport!")
+		return graphql.Null
+	}
+	return ec._PickUpReport(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPickedUpNight2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPickedUpNight(ctx context.Context, sel ast.SelectionSet, v PickedUpNight) graphql.Marshaler {
+	return ec._PickedUpNight(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPickedUpNight2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPickedUpNightᚄ(ctx context.Context, sel ast.SelectionSet, v []PickedUpNight) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPickedUpNight2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPickedUpNight(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNPlaceHoldInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPlaceHoldInput(ctx context.Context, v any) (PlaceHoldInput, error) {
@@ -41086,6 +43274,64 @@ func (ec *executionContext) marshalNTerms2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 
 func (ec *executionContext) marshalNUnit2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnit(ctx context.Context, sel ast.SelectionSet, v Unit) graphql.Marshaler {
 	return ec._Unit(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNUnitChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitChange(ctx context.Context, v any) (UnitChange, error) {
+	var res UnitChange
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNUnitChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitChange(ctx context.Context, sel ast.SelectionSet, v UnitChange) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNUnitEvent2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEvent(ctx context.Context, sel ast.SelectionSet, v UnitEvent) graphql.Marshaler {
+	return ec._UnitEvent(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNUnitEvent2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventᚄ(ctx context.Context, sel ast.SelectionSet, v []UnitEvent) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNUnitEvent2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEvent(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNUnitEventConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventConnection(ctx context.Context, sel ast.SelectionSet, v *UnitEventConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "UnitEventConnection!")
+		return graphql.Null
+	}
+	return ec._UnitEventConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNUnitEventEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventEdge(ctx context.Context, sel ast.SelectionSet, v UnitEventEdge) graphql.Marshaler {
+	return ec._UnitEventEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNUnitEventEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []UnitEventEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNUnitEventEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNUnitKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitKind(ctx context.Context, v any) (UnitKind, error) {

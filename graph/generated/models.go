@@ -1238,6 +1238,41 @@ type NightsSet struct {
 	Source   *inventory.NightsJobID `json:"-"`
 }
 
+// What there is at a hotel and what is taken.
+type OccupancyReport struct {
+	// When it was so, by the database's clock.
+	AsOf time.Time `json:"asOf"`
+	// The planned nights of each room type, by date.
+	Nights []OccupiedNight `json:"nights"`
+}
+
+// One night of one room type.
+type OccupiedNight struct {
+	// The room type.
+	RoomTypeID string `json:"roomTypeId"`
+	// The room type's name.
+	RoomTypeName string `json:"roomTypeName"`
+	// The night.
+	Night civil.Date `json:"night"`
+	// How many rooms there are.
+	Physical int64 `json:"physical"`
+	// How many of them cannot be sold.
+	OutOfOrder int64 `json:"outOfOrder"`
+	// How many more may be sold.
+	Oversell int64 `json:"oversell"`
+	// How many are set aside for channels.
+	Allotted int64 `json:"allotted"`
+	// How many rooms are held, by every channel.
+	Held int64 `json:"held"`
+	// How many rooms are sold, by every channel; those of guests who did not come are.
+	Booked int64 `json:"booked"`
+	// Sold rooms in hundredths of a percent of the rooms that are not out of order, rounded down; null when
+	// there is none. More than 10000 is an oversold night.
+	OccupancyBasisPoints *int64 `json:"occupancyBasisPoints"`
+	// The price of the sold rooms on this night, tax included.
+	Revenue Money `json:"revenue"`
+}
+
 // A night of a room type, or of a whole house, with more taken than its limit.
 type OversoldNight struct {
 	// The night.
@@ -1344,6 +1379,36 @@ type PaymentTimeline struct {
 	BookingID *string `json:"bookingId"`
 	// The steps, in order.
 	Steps []PaymentStep `json:"steps"`
+}
+
+// How the books of a hotel have changed between two moments.
+type PickUpReport struct {
+	// When it was so, by the database's clock.
+	AsOf time.Time `json:"asOf"`
+	// The nights of each room type of which anything was ever sold, by date.
+	Nights []PickedUpNight `json:"nights"`
+}
+
+// One night of one room type: roomsAfter is roomsBefore plus sold less cancelled.
+type PickedUpNight struct {
+	// The room type.
+	RoomTypeID string `json:"roomTypeId"`
+	// The room type's name.
+	RoomTypeName string `json:"roomTypeName"`
+	// The night.
+	Night civil.Date `json:"night"`
+	// Rooms sold between the moments.
+	Sold int64 `json:"sold"`
+	// Rooms cancelled between the moments.
+	Cancelled int64 `json:"cancelled"`
+	// Rooms on the books at the first moment.
+	RoomsBefore int64 `json:"roomsBefore"`
+	// Rooms on the books at the second moment.
+	RoomsAfter int64 `json:"roomsAfter"`
+	// Their price on this night at the first moment, tax included.
+	RevenueBefore Money `json:"revenueBefore"`
+	// Their price on this night at the second moment, tax included.
+	RevenueAfter Money `json:"revenueAfter"`
 }
 
 // What to hold: seats, pools and stays, mixed at will within one region and one currency.
@@ -2089,6 +2154,44 @@ type Unit struct {
 	// The night.
 	Night  *civil.Date        `json:"night"`
 	Source inventory.HoldLine `json:"-"`
+}
+
+// One step in what became of a unit.
+type UnitEvent struct {
+	// When, by the database's clock.
+	At time.Time `json:"at"`
+	// What happened.
+	Change UnitChange `json:"change"`
+	// Of how many units; 1 for a seat.
+	Quantity int64 `json:"quantity"`
+	// The hold that had them.
+	HoldID string `json:"holdId"`
+	// The booking, for what was sold.
+	BookingID *string `json:"bookingId"`
+	// The channel of the sale.
+	ChannelID string `json:"channelId"`
+	// The public id of the session or key that did it; null when time passed or a payment decided.
+	Actor *string `json:"actor"`
+	// Why, where more is known than the change says.
+	Reason *string `json:"reason"`
+}
+
+// A page of a history.
+type UnitEventConnection struct {
+	// The steps with their cursors.
+	Edges []UnitEventEdge `json:"edges"`
+	// The steps alone.
+	Nodes []UnitEvent `json:"nodes"`
+	// Where the page stands in the list.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A step with its cursor.
+type UnitEventEdge struct {
+	// Where the step stands in the list.
+	Cursor string `json:"cursor"`
+	// The step.
+	Node UnitEvent `json:"node"`
 }
 
 // Something about money that is not at its end.
@@ -4035,6 +4138,76 @@ func (e *ShowState) UnmarshalJSON(b []byte) error {
 }
 
 func (e ShowState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What can become of a unit.
+type UnitChange string
+
+const (
+	// It was held.
+	UnitChangeHeld UnitChange = "HELD"
+	// Its hold was extended.
+	UnitChangeExtended UnitChange = "EXTENDED"
+	// Its hold was released, by its buyer or because the payment was declined.
+	UnitChangeReleased UnitChange = "RELEASED"
+	// Its hold's deadline passed.
+	UnitChangeExpired UnitChange = "EXPIRED"
+	// It was sold.
+	UnitChangeSold UnitChange = "SOLD"
+	// Its sale was cancelled.
+	UnitChangeCancelled UnitChange = "CANCELLED"
+)
+
+var AllUnitChange = []UnitChange{
+	UnitChangeHeld,
+	UnitChangeExtended,
+	UnitChangeReleased,
+	UnitChangeExpired,
+	UnitChangeSold,
+	UnitChangeCancelled,
+}
+
+func (e UnitChange) IsValid() bool {
+	switch e {
+	case UnitChangeHeld, UnitChangeExtended, UnitChangeReleased, UnitChangeExpired, UnitChangeSold, UnitChangeCancelled:
+		return true
+	}
+	return false
+}
+
+func (e UnitChange) String() string {
+	return string(e)
+}
+
+func (e *UnitChange) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = UnitChange(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid UnitChange", str)
+	}
+	return nil
+}
+
+func (e UnitChange) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *UnitChange) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e UnitChange) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -107,3 +107,622 @@ func (q *Queries) BookingsOfNight(ctx context.Context, arg BookingsOfNightParams
 	}
 	return items, nil
 }
+
+const nightHistory = `-- name: NightHistory :many
+WITH u AS (
+    SELECT l.hold_id, l.ordinal, l.quantity
+    FROM hold_lines l
+    WHERE l.tenant_id = $1 AND l.region = $2 AND l.room_type_id = $8 AND l.night = $9::date)
+SELECT e.at, e.step, e.hold_id, e.ordinal, e.quantity, e.change, e.booking_id, e.channel_id, e.actor, e.reason
+FROM (
+    SELECT h.placed_at AS at, 1::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'HELD'::text AS change, NULL::uuid AS booking_id,
+        h.channel_id, (h.buyer_kind || ' ' || h.buyer_id::text)::text AS actor, ''::text AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = $1 AND h.region = $2 AND h.id = u.hold_id
+    UNION ALL
+    SELECT c.changed_at AS at, 2::bigint AS step, u.hold_id, u.ordinal, u.quantity, c.change, NULL::uuid AS booking_id,
+        h.channel_id, c.actor, ''::text AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = $1 AND h.region = $2 AND h.id = u.hold_id
+    JOIN hold_changes c ON c.tenant_id = $1 AND c.region = $2 AND c.hold_id = u.hold_id
+    UNION ALL
+    SELECT h.ended_at AS at, 3::bigint AS step, u.hold_id, u.ordinal, u.quantity,
+        CASE WHEN h.state = 'EXPIRED' THEN 'EXPIRED' ELSE 'RELEASED' END AS change, NULL::uuid AS booking_id,
+        h.channel_id, ''::text AS actor,
+        CASE WHEN h.state = 'EXPIRED' THEN 'the deadline passed' ELSE 'the payment was declined' END AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = $1 AND h.region = $2 AND h.id = u.hold_id
+    WHERE h.state = 'EXPIRED' OR h.state = 'RELEASED' AND NOT EXISTS (
+        SELECT 1
+        FROM hold_changes c
+        WHERE c.tenant_id = $1 AND c.region = $2 AND c.hold_id = u.hold_id AND c.change = 'RELEASED')
+    UNION ALL
+    SELECT b.booked_at AS at, 4::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'SOLD'::text AS change, b.id AS booking_id,
+        b.channel_id, (b.buyer_kind || ' ' || b.buyer_id::text)::text AS actor, ''::text AS reason
+    FROM u
+    JOIN bookings b ON b.tenant_id = $1 AND b.region = $2 AND b.hold_id = u.hold_id
+    UNION ALL
+    SELECT x.cancelled_at AS at, 5::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'CANCELLED'::text AS change, b.id AS booking_id,
+        b.channel_id,
+        CASE WHEN x.session_id IS NULL THEN 'KEY ' || x.key_id::text ELSE 'GUEST ' || x.session_id::text END AS actor, x.reason
+    FROM u
+    JOIN bookings b ON b.tenant_id = $1 AND b.region = $2 AND b.hold_id = u.hold_id
+    JOIN cancelled_lines k ON k.tenant_id = $1 AND k.region = $2 AND k.booking_id = b.id AND k.ordinal = u.ordinal
+    JOIN cancellations x ON x.tenant_id = $1 AND x.region = $2 AND x.id = k.cancellation_id) AS e
+WHERE (e.at, e.hold_id, e.ordinal, e.step) < ($3::timestamptz, $4::uuid, $5::bigint, $6::bigint)
+ORDER BY e.at DESC, e.hold_id DESC, e.ordinal DESC, e.step DESC
+LIMIT $7
+`
+
+type NightHistoryParams struct {
+	TenantID      uuid.UUID
+	Region        string
+	BeforeTime    time.Time
+	BeforeHold    uuid.UUID
+	BeforeOrdinal int64
+	BeforeStep    int64
+	MaxRows       int32
+	RoomTypeID    *uuid.UUID
+	Night         civil.Date
+}
+
+type NightHistoryRow struct {
+	At        time.Time
+	Step      int64
+	HoldID    uuid.UUID
+	Ordinal   int64
+	Quantity  int64
+	Change    string
+	BookingID *uuid.UUID
+	ChannelID uuid.UUID
+	Actor     string
+	Reason    string
+}
+
+// As SeatHistory, of one night of a room type.
+func (q *Queries) NightHistory(ctx context.Context, arg NightHistoryParams) ([]NightHistoryRow, error) {
+	rows, err := q.db.Query(ctx, nightHistory,
+		arg.TenantID,
+		arg.Region,
+		arg.BeforeTime,
+		arg.BeforeHold,
+		arg.BeforeOrdinal,
+		arg.BeforeStep,
+		arg.MaxRows,
+		arg.RoomTypeID,
+		arg.Night,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []NightHistoryRow
+	for rows.Next() {
+		var i NightHistoryRow
+		if err := rows.Scan(
+			&i.At,
+			&i.Step,
+			&i.HoldID,
+			&i.Ordinal,
+			&i.Quantity,
+			&i.Change,
+			&i.BookingID,
+			&i.ChannelID,
+			&i.Actor,
+			&i.Reason,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const occupancyOfProperty = `-- name: OccupancyOfProperty :many
+SELECT p.night, p.room_type_id, p.physical, p.out_of_order, p.oversell, p.allotted, c.held, c.booked
+FROM night_plans p
+JOIN (
+    SELECT n.room_type_id, n.night, sum(n.held)::bigint AS held, sum(n.booked)::bigint AS booked
+    FROM night_counters n
+    WHERE n.tenant_id = $1 AND n.region = $2 AND n.room_type_id = ANY($3::uuid[])
+        AND n.night >= $4::date AND n.night <= $5::date
+    GROUP BY n.room_type_id, n.night) AS c ON c.room_type_id = p.room_type_id AND c.night = p.night
+WHERE p.tenant_id = $1 AND p.region = $2 AND p.room_type_id = ANY($3::uuid[])
+    AND p.night >= $4::date AND p.night <= $5::date
+ORDER BY p.night, p.room_type_id
+`
+
+type OccupancyOfPropertyParams struct {
+	TenantID    uuid.UUID
+	Region      string
+	RoomTypeIds []uuid.UUID
+	FirstNight  civil.Date
+	LastNight   civil.Date
+}
+
+type OccupancyOfPropertyRow struct {
+	Night      civil.Date
+	RoomTypeID uuid.UUID
+	Physical   int64
+	OutOfOrder int64
+	Oversell   int64
+	Allotted   int64
+	Held       int64
+	Booked     int64
+}
+
+// Each planned night of each room type with what is taken of it, whatever bucket it came from.
+func (q *Queries) OccupancyOfProperty(ctx context.Context, arg OccupancyOfPropertyParams) ([]OccupancyOfPropertyRow, error) {
+	rows, err := q.db.Query(ctx, occupancyOfProperty,
+		arg.TenantID,
+		arg.Region,
+		arg.RoomTypeIds,
+		arg.FirstNight,
+		arg.LastNight,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OccupancyOfPropertyRow
+	for rows.Next() {
+		var i OccupancyOfPropertyRow
+		if err := rows.Scan(
+			&i.Night,
+			&i.RoomTypeID,
+			&i.Physical,
+			&i.OutOfOrder,
+			&i.Oversell,
+			&i.Allotted,
+			&i.Held,
+			&i.Booked,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const pickUpOfProperty = `-- name: PickUpOfProperty :many
+SELECT h.room_type_id::uuid AS room_type_id, h.night::date AS night,
+    sum(CASE WHEN b.booked_at >= $1::timestamptz AND b.booked_at < $2::timestamptz THEN l.quantity ELSE 0 END)::bigint AS sold,
+    sum(CASE WHEN x.cancelled_at >= $1::timestamptz AND x.cancelled_at < $2::timestamptz THEN l.quantity ELSE 0 END)::bigint AS cancelled,
+    sum(CASE WHEN b.booked_at < $1::timestamptz AND (x.cancelled_at IS NULL OR x.cancelled_at >= $1::timestamptz) THEN l.quantity ELSE 0 END)::bigint AS rooms_before,
+    sum(CASE WHEN b.booked_at < $2::timestamptz AND (x.cancelled_at IS NULL OR x.cancelled_at >= $2::timestamptz) THEN l.quantity ELSE 0 END)::bigint AS rooms_after,
+    sum(CASE WHEN b.booked_at < $1::timestamptz AND (x.cancelled_at IS NULL OR x.cancelled_at >= $1::timestamptz) THEN l.amount_minor ELSE 0 END)::bigint AS revenue_before,
+    sum(CASE WHEN b.booked_at < $2::timestamptz AND (x.cancelled_at IS NULL OR x.cancelled_at >= $2::timestamptz) THEN l.amount_minor ELSE 0 END)::bigint AS revenue_after
+FROM hold_lines h
+JOIN bookings b ON b.tenant_id = h.tenant_id AND b.region = h.region AND b.hold_id = h.hold_id
+JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.ordinal = h.ordinal
+LEFT JOIN cancelled_lines k ON k.tenant_id = l.tenant_id AND k.region = l.region AND k.booking_id = l.booking_id AND k.ordinal = l.ordinal
+LEFT JOIN cancellations x ON x.tenant_id = k.tenant_id AND x.region = k.region AND x.id = k.cancellation_id
+WHERE h.tenant_id = $3 AND h.region = $4 AND h.room_type_id = ANY($5::uuid[])
+    AND h.night >= $6::date AND h.night <= $7::date
+GROUP BY h.room_type_id, h.night
+ORDER BY h.night, h.room_type_id
+`
+
+type PickUpOfPropertyParams struct {
+	Since       time.Time
+	Until       time.Time
+	TenantID    uuid.UUID
+	Region      string
+	RoomTypeIds []uuid.UUID
+	FirstNight  civil.Date
+	LastNight   civil.Date
+}
+
+type PickUpOfPropertyRow struct {
+	RoomTypeID    uuid.UUID
+	Night         civil.Date
+	Sold          int64
+	Cancelled     int64
+	RoomsBefore   int64
+	RoomsAfter    int64
+	RevenueBefore int64
+	RevenueAfter  int64
+}
+
+// What was sold and what was cancelled of each night from one moment up to, but not at, another, and
+// what was on the books at both.
+func (q *Queries) PickUpOfProperty(ctx context.Context, arg PickUpOfPropertyParams) ([]PickUpOfPropertyRow, error) {
+	rows, err := q.db.Query(ctx, pickUpOfProperty,
+		arg.Since,
+		arg.Until,
+		arg.TenantID,
+		arg.Region,
+		arg.RoomTypeIds,
+		arg.FirstNight,
+		arg.LastNight,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PickUpOfPropertyRow
+	for rows.Next() {
+		var i PickUpOfPropertyRow
+		if err := rows.Scan(
+			&i.RoomTypeID,
+			&i.Night,
+			&i.Sold,
+			&i.Cancelled,
+			&i.RoomsBefore,
+			&i.RoomsAfter,
+			&i.RevenueBefore,
+			&i.RevenueAfter,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const poolHistory = `-- name: PoolHistory :many
+WITH u AS (
+    SELECT l.hold_id, l.ordinal, l.quantity
+    FROM hold_lines l
+    WHERE l.tenant_id = $1 AND l.region = $2 AND l.pool_id = $8)
+SELECT e.at, e.step, e.hold_id, e.ordinal, e.quantity, e.change, e.booking_id, e.channel_id, e.actor, e.reason
+FROM (
+    SELECT h.placed_at AS at, 1::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'HELD'::text AS change, NULL::uuid AS booking_id,
+        h.channel_id, (h.buyer_kind || ' ' || h.buyer_id::text)::text AS actor, ''::text AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = $1 AND h.region = $2 AND h.id = u.hold_id
+    UNION ALL
+    SELECT c.changed_at AS at, 2::bigint AS step, u.hold_id, u.ordinal, u.quantity, c.change, NULL::uuid AS booking_id,
+        h.channel_id, c.actor, ''::text AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = $1 AND h.region = $2 AND h.id = u.hold_id
+    JOIN hold_changes c ON c.tenant_id = $1 AND c.region = $2 AND c.hold_id = u.hold_id
+    UNION ALL
+    SELECT h.ended_at AS at, 3::bigint AS step, u.hold_id, u.ordinal, u.quantity,
+        CASE WHEN h.state = 'EXPIRED' THEN 'EXPIRED' ELSE 'RELEASED' END AS change, NULL::uuid AS booking_id,
+        h.channel_id, ''::text AS actor,
+        CASE WHEN h.state = 'EXPIRED' THEN 'the deadline passed' ELSE 'the payment was declined' END AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = $1 AND h.region = $2 AND h.id = u.hold_id
+    WHERE h.state = 'EXPIRED' OR h.state = 'RELEASED' AND NOT EXISTS (
+        SELECT 1
+        FROM hold_changes c
+        WHERE c.tenant_id = $1 AND c.region = $2 AND c.hold_id = u.hold_id AND c.change = 'RELEASED')
+    UNION ALL
+    SELECT b.booked_at AS at, 4::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'SOLD'::text AS change, b.id AS booking_id,
+        b.channel_id, (b.buyer_kind || ' ' || b.buyer_id::text)::text AS actor, ''::text AS reason
+    FROM u
+    JOIN bookings b ON b.tenant_id = $1 AND b.region = $2 AND b.hold_id = u.hold_id
+    UNION ALL
+    SELECT x.cancelled_at AS at, 5::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'CANCELLED'::text AS change, b.id AS booking_id,
+        b.channel_id,
+        CASE WHEN x.session_id IS NULL THEN 'KEY ' || x.key_id::text ELSE 'GUEST ' || x.session_id::text END AS actor, x.reason
+    FROM u
+    JOIN bookings b ON b.tenant_id = $1 AND b.region = $2 AND b.hold_id = u.hold_id
+    JOIN cancelled_lines k ON k.tenant_id = $1 AND k.region = $2 AND k.booking_id = b.id AND k.ordinal = u.ordinal
+    JOIN cancellations x ON x.tenant_id = $1 AND x.region = $2 AND x.id = k.cancellation_id) AS e
+WHERE (e.at, e.hold_id, e.ordinal, e.step) < ($3::timestamptz, $4::uuid, $5::bigint, $6::bigint)
+ORDER BY e.at DESC, e.hold_id DESC, e.ordinal DESC, e.step DESC
+LIMIT $7
+`
+
+type PoolHistoryParams struct {
+	TenantID      uuid.UUID
+	Region        string
+	BeforeTime    time.Time
+	BeforeHold    uuid.UUID
+	BeforeOrdinal int64
+	BeforeStep    int64
+	MaxRows       int32
+	PoolID        *uuid.UUID
+}
+
+type PoolHistoryRow struct {
+	At        time.Time
+	Step      int64
+	HoldID    uuid.UUID
+	Ordinal   int64
+	Quantity  int64
+	Change    string
+	BookingID *uuid.UUID
+	ChannelID uuid.UUID
+	Actor     string
+	Reason    string
+}
+
+// As SeatHistory, of one pool.
+func (q *Queries) PoolHistory(ctx context.Context, arg PoolHistoryParams) ([]PoolHistoryRow, error) {
+	rows, err := q.db.Query(ctx, poolHistory,
+		arg.TenantID,
+		arg.Region,
+		arg.BeforeTime,
+		arg.BeforeHold,
+		arg.BeforeOrdinal,
+		arg.BeforeStep,
+		arg.MaxRows,
+		arg.PoolID,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PoolHistoryRow
+	for rows.Next() {
+		var i PoolHistoryRow
+		if err := rows.Scan(
+			&i.At,
+			&i.Step,
+			&i.HoldID,
+			&i.Ordinal,
+			&i.Quantity,
+			&i.Change,
+			&i.BookingID,
+			&i.ChannelID,
+			&i.Actor,
+			&i.Reason,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const poolsCount = `-- name: PoolsCount :one
+SELECT count(*) AS pools
+FROM pools
+WHERE tenant_id = $1 AND region = $2 AND id = $3
+`
+
+type PoolsCountParams struct {
+	TenantID uuid.UUID
+	Region   string
+	ID       uuid.UUID
+}
+
+func (q *Queries) PoolsCount(ctx context.Context, arg PoolsCountParams) (int64, error) {
+	row := q.db.QueryRow(ctx, poolsCount, arg.TenantID, arg.Region, arg.ID)
+	var pools int64
+	err := row.Scan(&pools)
+	return pools, err
+}
+
+const revenueOfProperty = `-- name: RevenueOfProperty :many
+SELECT l.room_type_id::uuid AS room_type_id, l.night::date AS night, sum(l.amount_minor)::bigint AS amount_minor
+FROM hold_lines h
+JOIN bookings b ON b.tenant_id = h.tenant_id AND b.region = h.region AND b.hold_id = h.hold_id
+JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.ordinal = h.ordinal
+WHERE h.tenant_id = $1 AND h.region = $2 AND h.room_type_id = ANY($3::uuid[])
+    AND h.night >= $4::date AND h.night <= $5::date AND l.state <> 'CANCELLED'
+GROUP BY l.room_type_id, l.night
+ORDER BY l.night, l.room_type_id
+`
+
+type RevenueOfPropertyParams struct {
+	TenantID    uuid.UUID
+	Region      string
+	RoomTypeIds []uuid.UUID
+	FirstNight  civil.Date
+	LastNight   civil.Date
+}
+
+type RevenueOfPropertyRow struct {
+	RoomTypeID  uuid.UUID
+	Night       civil.Date
+	AmountMinor int64
+}
+
+// The price of the lines that still stand, by room type and night.
+func (q *Queries) RevenueOfProperty(ctx context.Context, arg RevenueOfPropertyParams) ([]RevenueOfPropertyRow, error) {
+	rows, err := q.db.Query(ctx, revenueOfProperty,
+		arg.TenantID,
+		arg.Region,
+		arg.RoomTypeIds,
+		arg.FirstNight,
+		arg.LastNight,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RevenueOfPropertyRow
+	for rows.Next() {
+		var i RevenueOfPropertyRow
+		if err := rows.Scan(&i.RoomTypeID, &i.Night, &i.AmountMinor); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const roomTypesOfProperty = `-- name: RoomTypesOfProperty :many
+SELECT r.id, r.name
+FROM room_types r
+WHERE r.tenant_id = $1 AND r.region = $2 AND r.property_id = $3
+ORDER BY r.name, r.id
+`
+
+type RoomTypesOfPropertyParams struct {
+	TenantID   uuid.UUID
+	Region     string
+	PropertyID uuid.UUID
+}
+
+type RoomTypesOfPropertyRow struct {
+	ID   uuid.UUID
+	Name string
+}
+
+func (q *Queries) RoomTypesOfProperty(ctx context.Context, arg RoomTypesOfPropertyParams) ([]RoomTypesOfPropertyRow, error) {
+	rows, err := q.db.Query(ctx, roomTypesOfProperty, arg.TenantID, arg.Region, arg.PropertyID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RoomTypesOfPropertyRow
+	for rows.Next() {
+		var i RoomTypesOfPropertyRow
+		if err := rows.Scan(&i.ID, &i.Name); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const seatHistory = `-- name: SeatHistory :many
+WITH u AS (
+    SELECT l.hold_id, l.ordinal, l.quantity
+    FROM hold_lines l
+    WHERE l.tenant_id = $1 AND l.region = $2 AND l.show_id = $8 AND l.seat_id = $9)
+SELECT e.at, e.step, e.hold_id, e.ordinal, e.quantity, e.change, e.booking_id, e.channel_id, e.actor, e.reason
+FROM (
+    SELECT h.placed_at AS at, 1::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'HELD'::text AS change, NULL::uuid AS booking_id,
+        h.channel_id, (h.buyer_kind || ' ' || h.buyer_id::text)::text AS actor, ''::text AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = $1 AND h.region = $2 AND h.id = u.hold_id
+    UNION ALL
+    SELECT c.changed_at AS at, 2::bigint AS step, u.hold_id, u.ordinal, u.quantity, c.change, NULL::uuid AS booking_id,
+        h.channel_id, c.actor, ''::text AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = $1 AND h.region = $2 AND h.id = u.hold_id
+    JOIN hold_changes c ON c.tenant_id = $1 AND c.region = $2 AND c.hold_id = u.hold_id
+    UNION ALL
+    SELECT h.ended_at AS at, 3::bigint AS step, u.hold_id, u.ordinal, u.quantity,
+        CASE WHEN h.state = 'EXPIRED' THEN 'EXPIRED' ELSE 'RELEASED' END AS change, NULL::uuid AS booking_id,
+        h.channel_id, ''::text AS actor,
+        CASE WHEN h.state = 'EXPIRED' THEN 'the deadline passed' ELSE 'the payment was declined' END AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = $1 AND h.region = $2 AND h.id = u.hold_id
+    WHERE h.state = 'EXPIRED' OR h.state = 'RELEASED' AND NOT EXISTS (
+        SELECT 1
+        FROM hold_changes c
+        WHERE c.tenant_id = $1 AND c.region = $2 AND c.hold_id = u.hold_id AND c.change = 'RELEASED')
+    UNION ALL
+    SELECT b.booked_at AS at, 4::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'SOLD'::text AS change, b.id AS booking_id,
+        b.channel_id, (b.buyer_kind || ' ' || b.buyer_id::text)::text AS actor, ''::text AS reason
+    FROM u
+    JOIN bookings b ON b.tenant_id = $1 AND b.region = $2 AND b.hold_id = u.hold_id
+    UNION ALL
+    SELECT x.cancelled_at AS at, 5::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'CANCELLED'::text AS change, b.id AS booking_id,
+        b.channel_id,
+        CASE WHEN x.session_id IS NULL THEN 'KEY ' || x.key_id::text ELSE 'GUEST ' || x.session_id::text END AS actor, x.reason
+    FROM u
+    JOIN bookings b ON b.tenant_id = $1 AND b.region = $2 AND b.hold_id = u.hold_id
+    JOIN cancelled_lines k ON k.tenant_id = $1 AND k.region = $2 AND k.booking_id = b.id AND k.ordinal = u.ordinal
+    JOIN cancellations x ON x.tenant_id = $1 AND x.region = $2 AND x.id = k.cancellation_id) AS e
+WHERE (e.at, e.hold_id, e.ordinal, e.step) < ($3::timestamptz, $4::uuid, $5::bigint, $6::bigint)
+ORDER BY e.at DESC, e.hold_id DESC, e.ordinal DESC, e.step DESC
+LIMIT $7
+`
+
+type SeatHistoryParams struct {
+	TenantID      uuid.UUID
+	Region        string
+	BeforeTime    time.Time
+	BeforeHold    uuid.UUID
+	BeforeOrdinal int64
+	BeforeStep    int64
+	MaxRows       int32
+	ShowID        *uuid.UUID
+	SeatID        *uuid.UUID
+}
+
+type SeatHistoryRow struct {
+	At        time.Time
+	Step      int64
+	HoldID    uuid.UUID
+	Ordinal   int64
+	Quantity  int64
+	Change    string
+	BookingID *uuid.UUID
+	ChannelID uuid.UUID
+	Actor     string
+	Reason    string
+}
+
+// What became of one seat of a show, the newest first, from the lines of its holds and bookings. The
+// steps of one instant are in the order in which they can follow each other.
+func (q *Queries) SeatHistory(ctx context.Context, arg SeatHistoryParams) ([]SeatHistoryRow, error) {
+	rows, err := q.db.Query(ctx, seatHistory,
+		arg.TenantID,
+		arg.Region,
+		arg.BeforeTime,
+		arg.BeforeHold,
+		arg.BeforeOrdinal,
+		arg.BeforeStep,
+		arg.MaxRows,
+		arg.ShowID,
+		arg.SeatID,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SeatHistoryRow
+	for rows.Next() {
+		var i SeatHistoryRow
+		if err := rows.Scan(
+			&i.At,
+			&i.Step,
+			&i.HoldID,
+			&i.Ordinal,
+			&i.Quantity,
+			&i.Change,
+			&i.BookingID,
+			&i.ChannelID,
+			&i.Actor,
+			&i.Reason,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const seatsOfShowCount = `-- name: SeatsOfShowCount :one
+SELECT ((SELECT count(*) FROM show_seats s WHERE s.tenant_id = $1 AND s.region = $2 AND s.show_id = $3 AND s.seat_id = $4)
+    + (SELECT count(*) FROM past_show_seats p WHERE p.tenant_id = $1 AND p.region = $2 AND p.show_id = $3 AND p.seat_id = $4))::bigint AS seats
+`
+
+type SeatsOfShowCountParams struct {
+	TenantID uuid.UUID
+	Region   string
+	ShowID   uuid.UUID
+	SeatID   uuid.UUID
+}
+
+func (q *Queries) SeatsOfShowCount(ctx context.Context, arg SeatsOfShowCountParams) (int64, error) {
+	row := q.db.QueryRow(ctx, seatsOfShowCount,
+		arg.TenantID,
+		arg.Region,
+		arg.ShowID,
+		arg.SeatID,
+	)
+	var seats int64
+	err := row.Scan(&seats)
+	return seats, err
+}
