@@ -29,7 +29,7 @@ func (p place) String() string { return p.field.Name + " " + p.path }
 // idKinds says what kind of id a field takes, by its name.
 func idKinds() map[string]string {
 	return map[string]string{
-		"show": "show", "seats": "seat", "pool": "pool", "roomType": "room", "venue": "venue", "event": "event", "chart": "chart",
+		"show": "show", "seats": "seat", "seat": "seat", "pool": "pool", "roomType": "room", "venue": "venue", "event": "event", "chart": "chart",
 		"presaleCode": "presale",
 		"job":         "nights", "Query.nightsJob": "nights",
 		"property": "prop", "priceLevel": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",

@@ -32,6 +32,7 @@ type benchCommand struct {
 	Due       int      `default:"20000" help:"How many due holds are swept."`
 	Buyers    []int    `default:"1,16,64,256" help:"How many buyers have a saga under way at once."`
 	Events    int      `default:"10000" help:"How many events a provider sends, each twice."`
+	Hotels    int      `default:"400" help:"How many hotels of 10 room types are loaded with 365 nights each."`
 	Attempts  int      `default:"100000" help:"How many open payments are reconciled."`
 
 	Soak time.Duration `default:"10m" help:"How long the soak lasts."`
@@ -53,7 +54,7 @@ func (c *benchCommand) Run(ctx context.Context, root *cli) error {
 		Seconds: c.Seconds, Clients: c.Clients, Scenarios: c.Scenarios, Baseline: c.Baseline,
 		Seats: c.Seats, Shards: c.Shards, Guests: c.Guests,
 		Sections: c.Sections, Jobs: c.Jobs, Nights: c.Nights, Due: c.Due,
-		Buyers: c.Buyers, Events: c.Events, Attempts: c.Attempts, Soak: c.Soak,
+		Buyers: c.Buyers, Events: c.Events, Attempts: c.Attempts, Soak: c.Soak, Hotels: c.Hotels,
 	})
 	if err != nil {
 		return err
@@ -100,6 +101,8 @@ type benchConfig struct {
 	Buyers           []int
 	Events, Attempts int
 	Soak             time.Duration
+	// Hotels are how many are loaded with a year of nights.
+	Hotels int
 }
 
 // measures is whether a section is asked for.
@@ -124,10 +127,11 @@ const (
 	benchTelling   = "webhooks"
 	benchAsking    = "reconcile"
 	benchSoaking   = "soak"
+	benchSetting   = "capacity"
 )
 
 func benchSections() []string {
-	return []string{benchHolds, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking}
+	return []string{benchHolds, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking, benchSetting}
 }
 
 // The scenarios.
@@ -181,6 +185,7 @@ func (c benchConfig) Validate() error {
 		{"--due", c.Due, benchMaxDue},
 		{"--events", c.Events, benchMaxEvents},
 		{"--attempts", c.Attempts, benchMaxAttempts},
+		{"--hotels", c.Hotels, benchMaxHotels},
 	} {
 		if err := benchBound(bound.flag, bound.got, bound.most); err != nil {
 			return err
@@ -224,6 +229,7 @@ type benchReport struct {
 	Webhooks  *benchWebhooks   `json:"webhooks,omitempty"`
 	Reconcile *benchReconciled `json:"reconcile,omitempty"`
 	Soak      *benchSoaked     `json:"soak,omitempty"`
+	Capacity  *benchCapacity   `json:"capacity,omitempty"`
 	// Memory is the server process's.
 	Memory benchMemory          `json:"memory"`
 	Audit  bookings.AuditReport `json:"audit"`
@@ -298,6 +304,12 @@ func runBench(ctx context.Context, config benchConfig) (report benchReport, err 
 		say("migration: a database with %d nights", config.Nights)
 		if report.Migration, err = measureMigration(ctx, s, config, say); err != nil {
 			return benchReport{}, err
+		}
+	}
+	if config.measures(benchSetting) {
+		say("capacity: a year of nights set, and of %d hotels of %d room types loaded, while another hotel sells", config.Hotels, benchChainTypes)
+		if report.Capacity, err = measureCapacity(ctx, a, config, say); err != nil {
+			return benchReport{}, fmt.Errorf("measure capacity: %w", err)
 		}
 	}
 	if err := measurePayments(ctx, a, config, &report, say); err != nil {
@@ -518,6 +530,9 @@ func printBenchSections(out io.Writer, report benchReport) {
 	}
 	if report.Soak != nil {
 		report.Soak.print(out)
+	}
+	if report.Capacity != nil {
+		report.Capacity.print(out)
 	}
 }
 
