@@ -19,7 +19,7 @@ import (
 type benchCommand struct {
 	JSON      bool     `name:"json" help:"Print one JSON object."`
 	Seconds   float64  `default:"5" help:"How long each cell is measured, after a warm-up of a fifth of it."`
-	Sections  []string `default:"holds,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong)."`
+	Sections  []string `default:"holds,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong), capacity (nights set and loaded while another hotel sells)."`
 	Clients   []int    `default:"1,16,64" help:"How many clients hold at once, each its next hold when the last is answered."`
 	Scenarios []string `default:"seats,pool,nights" help:"What is held: seats (one seat), pool (one unit of one hot pool), nights (a room for three nights)."`
 	Baseline  bool     `default:"true" negatable:"" help:"Measure the same holds as plain SQL without a server, too."`
@@ -185,9 +185,13 @@ func (c benchConfig) Validate() error {
 		{"--due", c.Due, benchMaxDue},
 		{"--events", c.Events, benchMaxEvents},
 		{"--attempts", c.Attempts, benchMaxAttempts},
-		{"--hotels", c.Hotels, benchMaxHotels},
 	} {
 		if err := benchBound(bound.flag, bound.got, bound.most); err != nil {
+			return err
+		}
+	}
+	if c.measures(benchSetting) {
+		if err := benchBound("--hotels", c.Hotels, benchMaxHotels); err != nil {
 			return err
 		}
 	}

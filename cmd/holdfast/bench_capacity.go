@@ -70,7 +70,7 @@ func measureCapacity(ctx context.Context, a *app, config benchConfig, say func(s
 	}
 	report := &benchCapacity{Hotels: config.Hotels}
 	var err error
-	if report.HoldsAlone, err = b.sellBeside(ctx, func(ctx context.Context) error { return pause(ctx, config.measured()) }); err != nil {
+	if report.HoldsAlone, err = b.sellBeside(ctx, func(ctx context.Context) error { return waitFor(ctx, config.measured()) }); err != nil {
 		return nil, err
 	}
 	say("  holds alone          p95 %6.1f ms  %6.0f/s", report.HoldsAlone.P95Ms, report.HoldsAlone.PerSecond)
@@ -108,7 +108,7 @@ func measureCapacity(ctx context.Context, a *app, config benchConfig, say func(s
 	return report, nil
 }
 
-func pause(ctx context.Context, d time.Duration) error {
+func waitFor(ctx context.Context, d time.Duration) error {
 	select {
 	case <-ctx.Done():
 		return ctx.Err()
