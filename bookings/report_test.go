@@ -113,8 +113,8 @@ func TestReportsEqualTheLines(t *testing.T) {
 				}
 			}
 		case 3:
-			if len(sold) == 0 {
-				continue
+			if len(sold) < 2 {
+				continue // the first is the one whose guests may not come
 			}
 			last := len(sold) - 1
 			if _, err := b.Sales.CancelBooking(t.Context(), b.Owner, bookings.Cancel{RequestKey: inventorytest.Key(), Booking: sold[last].ID, Reason: "a test"}); err != nil {
