@@ -168,6 +168,18 @@ func auditChecks() []auditCheck {
 				return r.Violations, violation(r.TenantID, r.Region, r.Kind, " ", r.ID, onNight(r.Night))
 			})
 		}},
+		{"night limits equal their plans", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditNightLimits(ctx, dbsqlc.AuditNightLimitsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditNightLimitsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "room type ", r.RoomTypeID, " night ", r.Night)
+			})
+		}},
+		{"jobs write all their nights", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditNightsJobs(ctx, dbsqlc.AuditNightsJobsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditNightsJobsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "job ", r.ID)
+			})
+		}},
 		{"stock stands in one place", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
 			rows, err := q.AuditStockPlaces(ctx, dbsqlc.AuditStockPlacesParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
 			return list(rows, err, func(r dbsqlc.AuditStockPlacesRow) (int64, string) {

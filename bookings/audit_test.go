@@ -117,6 +117,15 @@ func TestTheAuditFindsDamage(t *testing.T) {
 			"no counter above its ceiling", "UPDATE house_counters SET ceiling = ceiling + 1 WHERE tenant_id = $1",
 			func(damaged) []any { return nil }, func(d damaged) string { return d.room.Hotel.Property.ID.UUID.String() },
 		},
+		"a night that sells more than its plan": {
+			"night limits equal their plans", "UPDATE night_counters SET sell_limit = sell_limit + 1, ceiling = ceiling + 1 WHERE tenant_id = $1 AND room_type_id = $2",
+			func(d damaged) []any { return []any{d.room.ID.UUID} }, func(d damaged) string { return d.room.ID.UUID.String() },
+		},
+		"a job without its chunks": {
+			"jobs write all their nights", `INSERT INTO night_edits (tenant_id, region, id, property_id, first_night, last_night, weekdays, change, author, state, nights, created_at)
+			SELECT p.tenant_id, p.region, $2, p.id, '2030-01-01', '2032-12-31', 127, '{}', '{}', 'RUNNING', 1096, now() FROM properties p WHERE p.tenant_id = $1 LIMIT 1`,
+			func(d damaged) []any { return []any{d.booking} }, func(d damaged) string { return d.booking.String() },
+		},
 		"a line without its pool": {
 			"no line without its counter", "UPDATE hold_lines SET shard = 7 WHERE tenant_id = $1 AND hold_id = $2 AND kind = 'POOL'",
 			func(d damaged) []any { return []any{d.active.ID.UUID} }, func(d damaged) string { return d.active.ID.UUID.String() },

@@ -137,6 +137,11 @@ func (s *Service) cancelTx(ctx context.Context, tx pgx.Tx, as canceller, input C
 		return Cancellation{}, err
 	}
 	done.Booking = booking
+	if as.seller {
+		if err := done.auditTx(ctx, tx, as.actor); err != nil {
+			return Cancellation{}, err
+		}
+	}
 	if done.Refund.Minor == 0 {
 		return done, nil
 	}
@@ -146,6 +151,14 @@ func (s *Service) cancelTx(ctx context.Context, tx pgx.Tx, as canceller, input C
 	}
 	action := fmt.Sprintf("cancel:v%d", booking.Version)
 	return done, s.requestRefundTx(ctx, tx, attempt, action, "the booking was cancelled", done.Refund, done.At, done.At)
+}
+
+// auditTx logs what a seller has cancelled; what buyers cancel of their own is no admin's change.
+func (c Cancellation) auditTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor) error {
+	return tenants.AuditTx(ctx, tx, actor, tenants.Change{
+		Action: policies.ActionBookingCancelAny, Resource: c.Booking.ID, Reason: c.Reason,
+		After: map[string]any{"cancellation": c.ID, "fee": c.Fee, "refund": c.Refund},
+	})
 }
 
 // MarkNoShow records that the guests of lines did not come. Their units stay sold: what remains of
@@ -182,8 +195,12 @@ func (s *Service) MarkNoShow(ctx context.Context, actor tenants.Actor, requestKe
 		if err != nil {
 			return Booking{}, err
 		}
-		err = s.moveTx(ctx, tx, &booking, chosen, LineStateNoShow, "booking.no_show", now)
-		return booking, err
+		if err := s.moveTx(ctx, tx, &booking, chosen, LineStateNoShow, "booking.no_show", now); err != nil {
+			return Booking{}, err
+		}
+		return booking, tenants.AuditTx(ctx, tx, actor, tenants.Change{
+			Action: policies.ActionBookingNoShow, Resource: id, After: map[string]any{"noShow": ordinals},
+		})
 	})
 	return marked, refusable(err)
 }

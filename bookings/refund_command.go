@@ -123,7 +123,14 @@ func (s *Service) refundBookingTx(ctx context.Context, tx pgx.Tx, actor tenants.
 	if err := s.requestRefundTx(ctx, tx, attempt, amountAction(id), input.Reason, input.Amount, now, now); err != nil {
 		return payments.Refund{}, err
 	}
-	return payments.RefundOfAction(ctx, tx, actor.Tenant, attempt.ID, amountAction(id))
+	refund, err := payments.RefundOfAction(ctx, tx, actor.Tenant, attempt.ID, amountAction(id))
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	return refund, tenants.AuditTx(ctx, tx, actor, tenants.Change{
+		Action: policies.ActionRefundCreate, Resource: booking.ID, Reason: input.Reason,
+		After: map[string]any{"refund": refund.ID, "amount": input.Amount},
+	})
 }
 
 // amountAction names a refund by amount.
@@ -188,7 +195,13 @@ func (s *Service) retryRefundTx(ctx context.Context, tx pgx.Tx, actor tenants.Ac
 	if err := s.requestRefundTx(ctx, tx, attempt, action, failed.Reason, failed.Amount, now, now); err != nil {
 		return payments.Refund{}, err
 	}
-	return payments.RefundOfAction(ctx, tx, actor.Tenant, attempt.ID, action)
+	again, err := payments.RefundOfAction(ctx, tx, actor.Tenant, attempt.ID, action)
+	if err != nil {
+		return payments.Refund{}, err
+	}
+	return again, tenants.AuditTx(ctx, tx, actor, tenants.Change{
+		Action: policies.ActionRefundCreate, Resource: id, Reason: failed.Reason, After: map[string]any{"triedAgainAs": again.ID, "amount": again.Amount},
+	})
 }
 
 // FailedRefund is a refund that has failed for good: work for a person.

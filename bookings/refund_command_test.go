@@ -15,6 +15,8 @@ import (
 	"github.com/holdfast/holdfast/inventory/inventorytest"
 	"github.com/holdfast/holdfast/payments"
 	"github.com/holdfast/holdfast/payments/sandbox"
+	"github.com/holdfast/holdfast/policies"
+	"github.com/holdfast/holdfast/tenants"
 )
 
 func refundOf(booking bookings.BookingID, minor int64) bookings.Refund {
@@ -184,6 +186,7 @@ func TestARefundThatFailedForGoodIsTriedAgain(t *testing.T) {
 	if err != nil || again.ID == waiting[0].ID || again.Amount != waiting[0].Amount || again.State != payments.RefundRequested {
 		t.Fatalf("tried again: %+v, %v", again, err)
 	}
+	expectLogged(t, b, policies.ActionRefundCreate, waiting[0].ID.String())
 	if same, err := b.Sales.RetryRefund(t.Context(), b.Owner, key, waiting[0].ID); err != nil || same.ID != again.ID {
 		t.Errorf("the same key: %+v, %v", same, err)
 	}
@@ -202,4 +205,13 @@ func TestARefundThatFailedForGoodIsTriedAgain(t *testing.T) {
 		t.Errorf("the provider paid %d refunds", n)
 	}
 	b.Audit()
+}
+
+// expectLogged looks for one entry of an action on a resource in the log of changes.
+func expectLogged(t *testing.T, b box, action tenants.Action, resource string) {
+	t.Helper()
+	entries, _, err := b.Tenants.AuditEntries(t.Context(), b.Owner, b.ID, tenants.AuditFilter{Region: inventorytest.Region, Resource: resource}, nil, 10)
+	if err != nil || len(entries) != 1 || entries[0].Action != action || entries[0].Author.Actor != b.Owner.Key.String() {
+		t.Errorf("the log of changes has %+v, %v", entries, err)
+	}
 }

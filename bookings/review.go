@@ -109,6 +109,10 @@ func (s *Service) ResolveEvent(ctx context.Context, actor tenants.Actor, input R
 		if !done {
 			return payments.RecordedEvent{}, fault.Conflict("the event needs no review: it is %s", reviewState(event))
 		}
+		item := ReviewItem{Region: input.Region, Subject: ReviewEventMismatch.subject(), ID: input.Provider + " " + input.Event}
+		if err := item.auditTx(ctx, tx, actor, input.Note); err != nil {
+			return payments.RecordedEvent{}, err
+		}
 		return payments.LockEvent(ctx, tx, key)
 	})
 	switch {

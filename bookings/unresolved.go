@@ -198,11 +198,17 @@ func (s *Service) ResolveReview(ctx context.Context, actor tenants.Actor, item R
 		if err != nil {
 			return Review{}, err
 		}
-		if _, err := queries.ReviewInsert(ctx, dbsqlc.ReviewInsertParams{
+		decided, err := queries.ReviewInsert(ctx, dbsqlc.ReviewInsertParams{
 			TenantID: actor.Tenant.UUID, Region: string(item.Region), SubjectKind: item.Subject, SubjectID: item.ID,
 			ResolvedBy: actor.Key.String(), Note: note, ResolvedAt: now,
-		}); err != nil {
+		})
+		if err != nil {
 			return Review{}, fmt.Errorf("keep a decision: %w", err)
+		}
+		if decided > 0 {
+			if err := item.auditTx(ctx, tx, actor, note); err != nil {
+				return Review{}, err
+			}
 		}
 		row, err := queries.ReviewGet(ctx, dbsqlc.ReviewGetParams{
 			TenantID: actor.Tenant.UUID, Region: string(item.Region), SubjectKind: item.Subject, SubjectID: item.ID,
@@ -213,6 +219,16 @@ func (s *Service) ResolveReview(ctx context.Context, actor tenants.Actor, item R
 		return Review{Item: item, ResolvedBy: row.ResolvedBy, Note: row.Note, ResolvedAt: row.ResolvedAt}, nil
 	})
 }
+
+// auditTx logs a decision about an item.
+func (i ReviewItem) auditTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, note string) error {
+	return tenants.AuditTx(ctx, tx, actor, tenants.Change{
+		Action: policies.ActionPaymentReview, Resource: i, Region: i.Region, Reason: note, After: map[string]bool{"resolved": true},
+	})
+}
+
+// String is the kind of the item and its id.
+func (i ReviewItem) String() string { return i.Subject + " " + i.ID }
 
 // resolveEventTx is ResolveReview for an event, whose decision stands on itself, as with ResolveEvent.
 func resolveEventTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, item ReviewItem, note string) (Review, error) {
@@ -233,6 +249,9 @@ func resolveEventTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, item Re
 		}
 		if !done {
 			return Review{}, fault.NotFound("item of the review queue")
+		}
+		if err := item.auditTx(ctx, tx, actor, note); err != nil {
+			return Review{}, err
 		}
 		if event, err = payments.LockEvent(ctx, tx, key); err != nil {
 			return Review{}, err

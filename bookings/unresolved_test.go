@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast/holdfast/inventory/inventorytest"
 	"github.com/holdfast/holdfast/payments"
 	"github.com/holdfast/holdfast/payments/sandbox"
+	"github.com/holdfast/holdfast/policies"
 )
 
 // waiting is what the admin's queue has, read in pages of two.
@@ -126,6 +127,7 @@ func TestARefundThatIsGivenUpWaitsForAPerson(t *testing.T) {
 	if _, err := b.Sales.ResolveReview(t.Context(), b.Owner, item.Item, "Paid by bank transfer."); err != nil {
 		t.Fatal(err)
 	}
+	expectLogged(t, b, policies.ActionPaymentReview, item.Item.String())
 	expect(t, "decided", b.unresolved(t), "nothing")
 	steps := b.timeline(t, bookings.TimelineOf{Hold: &hold.ID})
 	if last := steps[len(steps)-1]; last.Kind != bookings.StepReviewed || last.Detail != "Paid by bank transfer." || last.By != b.Owner.Key.String() {

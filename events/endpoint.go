@@ -121,7 +121,7 @@ func (s *Service) CreateEndpoint(ctx context.Context, actor tenants.Actor, reque
 	}
 	id, secret := ids.NewGlobal[EndpointKind](), newSecret()
 	return db.Replayable(ctx, s.db, "events.CreateEndpoint", func(ctx context.Context, tx pgx.Tx) (EndpointSecret, error) {
-		return createEndpointTx(ctx, tx, command, actor.Tenant, id, secret, input)
+		return createEndpointTx(ctx, tx, command, actor, id, secret, input)
 	})
 }
 
@@ -146,8 +146,8 @@ func (s *Service) checkEndpoint(actor tenants.Actor, input NewEndpoint) (NewEndp
 	return input, err
 }
 
-func createEndpointTx(ctx context.Context, tx pgx.Tx, command command, tenant tenants.TenantID, id EndpointID, secret string, input NewEndpoint) (EndpointSecret, error) {
-	queries := dbsqlc.New(tx)
+func createEndpointTx(ctx context.Context, tx pgx.Tx, command command, actor tenants.Actor, id EndpointID, secret string, input NewEndpoint) (EndpointSecret, error) {
+	queries, tenant := dbsqlc.New(tx), actor.Tenant
 	earlier, replayed, err := command.claimTx(ctx, tx, id.UUID)
 	if err != nil {
 		return EndpointSecret{}, err
@@ -176,7 +176,8 @@ func createEndpointTx(ctx context.Context, tx pgx.Tx, command command, tenant te
 	if err != nil {
 		return EndpointSecret{}, fmt.Errorf("insert the endpoint %s: %w", id, err)
 	}
-	return EndpointSecret{Endpoint: endpointOf(row, now), Secret: secret}, nil
+	made := EndpointSecret{Endpoint: endpointOf(row, now), Secret: secret}
+	return made, auditTx(ctx, tx, actor, nil, made.Endpoint)
 }
 
 // secretOf is the answer to a repeated call. When the row keeps the very secret that this call made,

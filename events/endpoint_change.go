@@ -58,8 +58,18 @@ func (s *Service) UpdateEndpoint(ctx context.Context, actor tenants.Actor, id En
 		if equal(row, changed) {
 			return endpointOf(row, now), nil
 		}
-		return storeEndpoint(ctx, tx, changed, now)
+		after, err := storeEndpoint(ctx, tx, changed, now)
+		if err != nil {
+			return Endpoint{}, err
+		}
+		return after, auditTx(ctx, tx, actor, endpointOf(row, now), after)
 	})
+}
+
+// auditTx logs a change of an endpoint. An Endpoint has no secret; one that was rotated shows by its
+// version.
+func auditTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, before any, after Endpoint) error {
+	return tenants.AuditTx(ctx, tx, actor, tenants.Change{Action: policies.ActionEndpointManage, Resource: after.ID, Before: before, After: after})
 }
 
 func (c EndpointChange) apply(row *dbsqlc.WebhookEndpoint, now time.Time) {
@@ -113,10 +123,14 @@ func (s *Service) RotateSecret(ctx context.Context, actor tenants.Actor, request
 		if replayed {
 			return secretOf(ctx, dbsqlc.New(tx), actor.Tenant, id, secret)
 		}
+		before := endpointOf(row, now)
 		until := now.Add(SecretOverlap)
 		row.PreviousSecret, row.PreviousSecretUntil, row.Secret = row.Secret, &until, secret
 		endpoint, err := storeEndpoint(ctx, tx, row, now)
-		return EndpointSecret{Endpoint: endpoint, Secret: secret}, err
+		if err != nil {
+			return EndpointSecret{}, err
+		}
+		return EndpointSecret{Endpoint: endpoint, Secret: secret}, auditTx(ctx, tx, actor, before, endpoint)
 	})
 }
 
@@ -140,11 +154,16 @@ func (s *Service) DeleteEndpoint(ctx context.Context, actor tenants.Actor, id En
 		if err != nil || row.DeletedAt != nil {
 			return Endpoint{}, err
 		}
+		before := endpointOf(row, now)
 		if EndpointState(row.State) == EndpointStateEnabled {
 			disable(&row, now)
 		}
 		row.Secret, row.PreviousSecret, row.PreviousSecretUntil, row.DeletedAt = "", "", nil, &now
-		return storeEndpoint(ctx, tx, row, now)
+		after, err := storeEndpoint(ctx, tx, row, now)
+		if err != nil {
+			return Endpoint{}, err
+		}
+		return after, tenants.AuditTx(ctx, tx, actor, tenants.Change{Action: policies.ActionEndpointManage, Resource: id, Before: before})
 	})
 	return err
 }
@@ -195,6 +214,11 @@ func (s *Service) pingTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, co
 		return Delivery{}, err
 	}
 	if err := s.openTx(ctx, tx, lane.Tenant, event, []EndpointID{lane.Endpoint}, now); err != nil {
+		return Delivery{}, err
+	}
+	if err := tenants.AuditTx(ctx, tx, actor, tenants.Change{
+		Action: policies.ActionEndpointManage, Resource: lane.Endpoint, After: map[string]any{"ping": event},
+	}); err != nil {
 		return Delivery{}, err
 	}
 	return deliveryOfEvent(ctx, queries, lane, event)

@@ -154,7 +154,12 @@ func (s *Service) replay(ctx context.Context, actor tenants.Actor, command comma
 		if err != nil || replayed || len(events) == 0 {
 			return result, err
 		}
-		return result, s.reopenTx(ctx, tx, Lane{Tenant: actor.Tenant, Region: region, Endpoint: id}, events, now)
+		if err := s.reopenTx(ctx, tx, Lane{Tenant: actor.Tenant, Region: region, Endpoint: id}, events, now); err != nil {
+			return Replayed{}, err
+		}
+		return result, tenants.AuditTx(ctx, tx, actor, tenants.Change{
+			Action: policies.ActionEventReplay, Resource: id, After: map[string]any{"region": region, "events": len(events)},
+		})
 	})
 }
 

@@ -66,12 +66,16 @@ func (r *queryResolver) Bookings(ctx context.Context, region *string, first int6
 	if err != nil {
 		return nil, err
 	}
+	return bookingConnection(found, more), nil
+}
+
+func bookingConnection(found []bookings.Booking, more bool) *generated.BookingConnection {
 	var c generated.BookingConnection
 	c.Edges, c.Nodes, c.PageInfo = connect(found, more, bookingCursor, bookingView,
 		func(cursor string, node generated.Booking) generated.BookingEdge {
 			return generated.BookingEdge{Cursor: cursor, Node: node}
 		})
-	return &c, nil
+	return &c
 }
 
 // Audit is the resolver for the audit field.

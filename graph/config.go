@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/holdfast/holdfast/internal/ratelimit"
 )
 
 // Config is what NewHandler needs. The services must be given; everything else has a default.
@@ -76,8 +78,8 @@ type Config struct {
 	// MaxSubscribersPerAddress bounds the connections of subscribers from one address. Default 1,000,
 	// because many people may share one.
 	MaxSubscribersPerAddress int
-	// ClientAddress tells the address that a request comes from. Default: the other end of the
-	// connection, which behind a load balancer is the balancer.
+	// ClientAddress tells the address by which subscribers are counted. Default: where RateLimits.Addresses
+	// says that a request comes from, else the other end of the connection.
 	ClientAddress func(r *http.Request) string
 	// BatchWait is how long a field waits for others that want something of the same kind, so that
 	// it is read at once. Default 1 millisecond.
@@ -129,6 +131,10 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Streams == nil {
 		c.Streams = NewStreams()
+	}
+	if c.ClientAddress == nil && c.RateLimits != nil {
+		limits := c.RateLimits
+		c.ClientAddress = func(r *http.Request) string { return ratelimit.Site(limits.Addresses.Of(r)) }
 	}
 	if c.ClientAddress == nil {
 		c.ClientAddress = clientAddress

@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast/holdfast/graph/generated"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/internal/ratelimit"
 	"github.com/holdfast/holdfast/policies"
 	"github.com/holdfast/holdfast/tenants"
 )
@@ -143,7 +144,7 @@ func onlyBrowses(operation *ast.OperationDefinition) bool {
 			return false
 		}
 		switch field.Name {
-		case "shows", "show", "hotels", "hotel", "audit", "__typename":
+		case "shows", "show", "hotels", "hotel", "audit", "auditEntries", "seatHistory", "poolHistory", "nightHistory", "__typename":
 		default:
 			return false
 		}
@@ -213,11 +214,26 @@ func (a *api) authenticate(ctx context.Context, r *http.Request) (tenants.Actor,
 			return tenants.Actor{}, err
 		}
 	}
-	return a.actorFor(ctx, credentialsOf(r))
+	actor, err := a.actorFor(ctx, credentialsOf(r))
+	actor.Origin = tenants.Origin{Address: a.addressOf(r), RequestID: requestIDFrom(ctx)}
+	return actor, err
 }
 
 func credentialsOf(r *http.Request) credentials {
 	return credentials{bearer: r.Header.Get("Authorization"), session: r.Header.Get(headerSession)}
+}
+
+// addressOf is the address that a request came from, for the log. A header in which proxies pass on
+// another one is believed from proxies that are trusted only: anybody can send it.
+func (a *api) addressOf(r *http.Request) string {
+	var known ratelimit.Addresses
+	if a.config.RateLimits != nil {
+		known = a.config.RateLimits.Addresses
+	}
+	if address := known.Of(r); address.IsValid() {
+		return address.String()
+	}
+	return ""
 }
 
 // onlyOne refuses a header that must not come twice: which of two would count?

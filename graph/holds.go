@@ -33,6 +33,9 @@ func (r *mutationResolver) PlaceHold(ctx context.Context, input generated.PlaceH
 	}
 	request.PresaleCode = textOf(input.PresaleCode)
 	request.Grant = readOptionalID[inventory.GrantKind](&d, "input.grant", input.Grant)
+	if input.OverrideRestrictions {
+		request.Override = &inventory.Override{Reason: textOf(input.OverrideReason)}
+	}
 	if d.err != nil {
 		return nil, d.err
 	}

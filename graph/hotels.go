@@ -2,11 +2,8 @@ package graph
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
-	"strings"
-	"time"
 
 	"cloud.google.com/go/civil"
 
@@ -76,59 +73,4 @@ func (r *mutationResolver) CreateRoomType(ctx context.Context, input generated.C
 		Property: property, Name: input.Name, MaxGuests: input.MaxGuests,
 	})
 	return one(inventory.RoomType{ID: id, Property: property, Name: input.Name, MaxGuests: input.MaxGuests}, inInput(err), roomTypeView)
-}
-
-// SetNights is the resolver for the setNights field.
-func (r *mutationResolver) SetNights(ctx context.Context, input generated.SetNightsInput) (*generated.NightsSet, error) {
-	var d decoder
-	roomType := readID[inventory.RoomTypeKind](&d, "input.roomType", input.RoomType)
-	if d.err != nil {
-		return nil, d.err
-	}
-	c := input.Change
-	set, err := r.inventory.SetNights(ctx, actorOf(ctx), roomType, nightRange(input.Nights), inventory.NightChange{
-		Physical: c.Physical, OutOfOrder: c.OutOfOrder, Oversell: c.Oversell, StopSell: c.StopSell,
-		ClosedToArrival: c.ClosedToArrival, ClosedToDeparture: c.ClosedToDeparture,
-		MinStayArrival: c.MinStayArrival, MaxStayArrival: c.MaxStayArrival,
-		MinStayThrough: c.MinStayThrough, MaxStayThrough: c.MaxStayThrough, RateMinor: c.RateMinor,
-	})
-	return one(set, nightsFault(err), nightsSetView)
-}
-
-// nightsFault says of a fault of SetNights where its field stands: inventory names the fields of a
-// change without saying that it is one.
-func nightsFault(err error) error {
-	var known *fault.Error
-	if !errors.As(err, &known) || known.Kind != fault.KindInvalid || strings.HasPrefix(known.Field, "night") {
-		return inInput(err)
-	}
-	if known.Field == "rate" {
-		return fault.Invalid("input.change.rateMinor", "%s", known.Message)
-	}
-	return fault.InField("input.change", err)
-}
-
-// SetHouseLimit is the resolver for the setHouseLimit field.
-func (r *mutationResolver) SetHouseLimit(ctx context.Context, input generated.SetHouseLimitInput) (*generated.NightsSet, error) {
-	var d decoder
-	property := readID[tenants.PropertyKind](&d, "input.property", input.Property)
-	if d.err != nil {
-		return nil, d.err
-	}
-	set, err := r.inventory.SetHouseLimit(ctx, actorOf(ctx), property, nightRange(input.Nights), input.Limit)
-	return one(set, inInput(err), nightsSetView)
-}
-
-func nightRange(input generated.NightRangeInput) inventory.NightRange {
-	return inventory.NightRange{First: input.From, Last: input.To, Weekdays: each(input.Weekdays, weekdayOf)}
-}
-
-func weekdayOf(day generated.Weekday) time.Weekday {
-	for weekday := time.Sunday; weekday <= time.Saturday; weekday++ {
-		if strings.EqualFold(weekday.String(), string(day)) {
-			return weekday
-		}
-	}
-	// The schema admits no other value.
-	return time.Sunday
 }

@@ -30,9 +30,3 @@ func calendarView(c inventory.Calendar) generated.Calendar {
 		return view
 	})}
 }
-
-func nightsSetView(s inventory.NightsSet) generated.NightsSet {
-	return generated.NightsSet{Nights: int64(s.Nights), Oversold: each(s.Oversold, func(o inventory.OversoldNight) generated.OversoldNight {
-		return generated.OversoldNight{Night: o.Night, SellLimit: o.SellLimit, Taken: o.Taken}
-	})}
-}

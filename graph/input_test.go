@@ -125,7 +125,7 @@ func TestBadInputOfAdmins(t *testing.T) {
 		}
 	}
 	nights := func(roomType string, from, to string, change vars, weekdays ...string) vars {
-		return vars{"input": vars{"roomType": roomType, "nights": vars{"from": from, "to": to, "weekdays": append([]string{}, weekdays...)}, "change": change}}
+		return vars{"input": vars{"roomType": roomType, "nights": vars{"from": from, "to": to, "weekdays": weekdays}, "change": change}}
 	}
 	const setNights = `mutation($input: SetNightsInput!) { setNights(input: $input) { nights } }`
 	for _, c := range []struct {
@@ -134,7 +134,13 @@ func TestBadInputOfAdmins(t *testing.T) {
 		field, message string
 	}{
 		{"backwards", nights(h.double, "2030-03-02", "2030-03-01", vars{}), "input.nights.to", "expected a date not before from"},
-		{"too many", nights(h.double, "2030-01-01", "2033-01-01", vars{"physical": 1}), "input.nights.to", "at most 731 nights"},
+		{"too many", nights(h.double, "2030-01-01", "2033-01-01", vars{"physical": 1}), "input.requestKey", "more than one transaction writes (731)"},
+		{"too long", nights(h.double, "2030-01-01", "2035-01-02", vars{"physical": 1}), "input.nights.to", "a range has at most 1827 nights"},
+		{"no weekday", nights(h.double, "2030-03-04", "2030-03-05", vars{"physical": 1}, []string{}...), "input.nights.weekdays", "expected at least one day"},
+		{"two kinds of oversell", nights(h.double, "2030-03-10", "2030-03-10", vars{"oversell": 1, "oversellPercent": 1}), "input.change.oversellPercent", "not both"},
+		{"a percentage above all", nights(h.double, "2030-03-10", "2030-03-10", vars{"oversellPercent": 101}), "input.change.oversellPercent", "expected 0 to 100"},
+		{"a house of less than nothing", nights(h.double, "2030-03-10", "2030-03-10", vars{"houseLimit": -1}), "input.change.houseLimit", "expected 0 to 1000000"},
+		{"of nothing", vars{"input": vars{"nights": vars{"from": "2030-03-10", "to": "2030-03-10"}, "change": vars{}}}, "input.roomType", "expected exactly one of roomType and property"},
 		{"no such weekday", nights(h.double, "2030-03-04", "2030-03-05", vars{"physical": 1}, "SUNDAY"), "input.nights.weekdays", "no night of the range"},
 		{"rooms without end", nights(h.double, "2030-03-04", "2030-03-05", vars{"physical": 100_001}), "input.change.physical", "expected 0 to 100000"},
 		{"a negative rate", nights(h.double, "2030-03-10", "2030-03-10", vars{"rateMinor": -1}), "input.change.rateMinor", "expected 0 to"},
@@ -295,8 +301,8 @@ func TestStockOfAdmins(t *testing.T) {
 	if r := lowered.Result; r.Nights != 2 || len(r.Oversold) != 1 || r.Oversold[0].Night != "2030-03-10" || r.Oversold[0].SellLimit != 1 || r.Oversold[0].Taken != 3 {
 		t.Errorf("got %+v", r)
 	}
-	h.admin.get(`mutation($input: SetHouseLimitInput!) { result: setHouseLimit(input: $input) { nights oversold { night sellLimit taken } } }`,
-		vars{"input": vars{"property": h.property, "nights": vars{"from": "2030-03-10", "to": "2030-03-11"}, "limit": 2}}, &house)
+	h.admin.get(`mutation($input: SetNightsInput!) { result: setNights(input: $input) { nights oversold { night sellLimit taken } } }`,
+		vars{"input": vars{"property": h.property, "nights": vars{"from": "2030-03-10", "to": "2030-03-11"}, "change": vars{"houseLimit": 2}}}, &house)
 	if r := house.Result; r.Nights != 2 || len(r.Oversold) != 1 || r.Oversold[0].Taken != 3 {
 		t.Errorf("got %+v", r)
 	}

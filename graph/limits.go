@@ -27,15 +27,15 @@ func fieldCost(object, field string) int {
 		return 250
 	case "Query.audit":
 		return 1000
-	case "Show.chart", "Query.chart", "Property.calendar":
+	case "Show.chart", "Query.chart", "Property.calendar", "Property.occupancy", "Property.pickUp":
 		return 100
 	case "Allotment.stock":
 		return 50
 	case "Allotment.history":
 		return 20
-	case "Query.unresolvedPayments", "Query.paymentTimeline":
+	case "Query.unresolvedPayments", "Query.paymentTimeline", "Query.seatHistory", "Query.poolHistory", "Query.nightHistory":
 		return 50
-	case "Hold.payments", "Hold.booking", "Booking.payments", "Booking.cancellations":
+	case "Hold.payments", "Hold.booking", "OversoldNight.bookings", "NightsJob.chunks", "Query.nightsJobs", "Booking.payments", "Booking.cancellations":
 		return 20
 	}
 	return 1

@@ -242,31 +242,6 @@ func (r NightRange) validate(field string) error {
 	return err
 }
 
-// mask is the weekdays of the range as bits, Sunday first.
-func (r NightRange) mask() int64 {
-	if len(r.Weekdays) == 0 {
-		return 127
-	}
-	bits := int64(0)
-	for _, day := range r.Weekdays {
-		bits |= 1 << day
-	}
-	return bits
-}
-
-func weekdaysOf(mask int64) []time.Weekday {
-	if mask == 127 {
-		return nil
-	}
-	var days []time.Weekday
-	for day := time.Sunday; day <= time.Saturday; day++ {
-		if mask&(1<<day) != 0 {
-			days = append(days, day)
-		}
-	}
-	return days
-}
-
 func allotmentOf(at place, row dbsqlc.AllotmentsByIDRow) Allotment {
 	a := Allotment{
 		ID: AllotmentID{Region: at.region, UUID: row.ID}, Channel: tenants.ChannelID{UUID: row.ChannelID}, Name: row.Name,
@@ -279,6 +254,9 @@ func allotmentOf(at place, row dbsqlc.AllotmentsByIDRow) Allotment {
 	} else {
 		a.RoomType, a.Property = RoomTypeID{Region: at.region, UUID: *row.RoomTypeID}, tenants.PropertyID{Region: at.region, UUID: *row.PropertyID}
 		a.Nights = NightRange{First: *row.FirstNight, Last: *row.LastNight, Weekdays: weekdaysOf(row.Weekdays)}
+		if row.Weekdays == maskOf(nil) {
+			a.Nights.Weekdays = nil
+		}
 	}
 	return a
 }

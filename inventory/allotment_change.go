@@ -135,7 +135,7 @@ func (s *Service) createAllotmentTx(ctx context.Context, tx pgx.Tx, actor tenant
 		return fault.Invalid("release", "the release of all of it lies in the past")
 	}
 	row := dbsqlc.AllotmentInsertParams{
-		TenantID: at.tenant, Region: string(at.region), ID: id.UUID, ChannelID: a.Channel.UUID, Name: a.Name, Weekdays: a.Nights.mask(),
+		TenantID: at.tenant, Region: string(at.region), ID: id.UUID, ChannelID: a.Channel.UUID, Name: a.Name, Weekdays: maskOf(a.Nights.Weekdays),
 		SellsShared: a.SellsShared, ReleaseAt: a.Release.At, ReleaseDays: a.Release.DaysBefore, ReleaseMinute: (*int64)(a.Release.LocalTime),
 		State: string(AllotmentStateTentative), CreatedAt: a.CreatedAt,
 	}

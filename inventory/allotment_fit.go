@@ -302,14 +302,14 @@ func (l *nightLimits) writeCountersTx(ctx context.Context, tx pgx.Tx) error {
 }
 
 // allottedNights are those of edited plans that allotments may be of.
-func allottedNights(plans []dbsqlc.NightPlansLockRow) []civil.Date {
-	var nights []civil.Date
-	for _, plan := range plans {
-		if plan.HasAllotment {
-			nights = append(nights, plan.Night)
+func allottedNights(plans map[civil.Date]dbsqlc.NightPlansLockRow, nights []civil.Date) []civil.Date {
+	var allotted []civil.Date
+	for _, night := range nights {
+		if plans[night].HasAllotment {
+			allotted = append(allotted, night)
 		}
 	}
-	return nights
+	return allotted
 }
 
 // fitNightsTx shares nights out anew, after their plans were edited.

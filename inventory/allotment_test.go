@@ -208,7 +208,7 @@ func TestALoweredLimitCutsAllotments(t *testing.T) {
 	expectText(t, "the second", stockOf(x.Tenant, b), "2=0+0+0+0")
 	x.partner.Refused("SOLD_OUT 1 Nov left 3", x.room.Rooms(4, 1, 2))
 	x.partner.Hold(x.room.Rooms(3, 1, 2))
-	if set := x.room.Set(1, 1, inventory.NightChange{Physical: inventorytest.Of[int64](4)}); len(set.Oversold) != 1 || set.Oversold[0].SellLimit != 4 || set.Oversold[0].Taken != 5 {
+	if set := x.room.Set(1, 1, inventory.NightChange{Physical: inventorytest.Of[int64](4)}); len(set.Oversold) != 1 || set.Oversold[0].SellLimit != 4 || set.Oversold[0].Taken() != 5 {
 		t.Errorf("oversold: %+v", set.Oversold)
 	}
 	x.partner.Refused("SOLD_OUT 1 Nov left 0 yours", x.room.Stay(1, 2))

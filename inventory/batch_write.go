@@ -142,6 +142,9 @@ func (b *batch) write(ctx context.Context, tx pgx.Tx, f facts, winners []won) ([
 	if err := out.send(ctx, tx); err != nil {
 		return nil, err
 	}
+	if err := auditOverrides(ctx, tx, f, winners); err != nil {
+		return nil, err
+	}
 	return holds, b.useGrants(ctx, tx, f, winners)
 }
 

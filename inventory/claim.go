@@ -28,6 +28,8 @@ type PlaceHold struct {
 	// Grant is an admission from the waiting room of one of the hold's shows, nil for none. It is no part
 	// of what the request key stands for: the same request again needs no second grant.
 	Grant *GrantID `json:"-"`
+	// Override holds nights against their restrictions; nil is the rule.
+	Override *Override `json:",omitempty"`
 }
 
 // LineRequest is one wish of the buyer. Exactly one field is set. All lines of a hold lie in one
@@ -77,7 +79,8 @@ type claim struct {
 	// presaleCode is normal, "" for none.
 	presaleCode string
 	// grant is the admission that the hold uses, nil for none.
-	grant *uuid.UUID
+	grant    *uuid.UUID
+	override *Override
 	// unitRows counts the seats, pools and nights named.
 	unitRows int
 	// shows, pools, rooms are the distinct ids named, sorted.
@@ -126,7 +129,7 @@ func (p PlaceHold) claim() (claim, error) {
 	if p.ExpectedTotal != nil && (p.ExpectedTotal.Minor < 0 || p.ExpectedTotal.Minor > money.MaxMinor) {
 		return claim{}, fault.Invalid("expectedTotal.amountMinor", "expected 0 to %d, got %d", money.MaxMinor, p.ExpectedTotal.Minor)
 	}
-	c := claim{lines: p.Lines, expectedTotal: p.ExpectedTotal, presaleCode: normalCode(p.PresaleCode)}
+	c := claim{lines: p.Lines, expectedTotal: p.ExpectedTotal, presaleCode: normalCode(p.PresaleCode), override: p.Override}
 	if p.PresaleCode != "" {
 		if err := checkCode("presaleCode", c.presaleCode); err != nil {
 			return claim{}, err

@@ -99,11 +99,14 @@ func (s *Service) SetCancellationPolicy(ctx context.Context, actor tenants.Actor
 		if err := policy.Validate(currency); err != nil {
 			return CancellationPolicy{}, err
 		}
+		before, err := offerOf(ctx, tx, actor.Tenant, site)
+		if err != nil {
+			return CancellationPolicy{}, err
+		}
 		if err := policySetTx(ctx, tx, actor.Tenant, site.scopes()[0], policy); err != nil {
 			return CancellationPolicy{}, err
 		}
-		offer, err := offerOf(ctx, tx, actor.Tenant, site)
-		return offer.Policy, err
+		return policyChangedTx(ctx, tx, actor, scope, site, before.Policy)
 	})
 }
 
@@ -151,6 +154,10 @@ func (s *Service) RemoveCancellationPolicy(ctx context.Context, actor tenants.Ac
 		if err != nil {
 			return CancellationPolicy{}, err
 		}
+		before, err := offerOf(ctx, tx, actor.Tenant, site)
+		if err != nil {
+			return CancellationPolicy{}, err
+		}
 		queries, target := dbsqlc.New(tx), site.scopes()[0]
 		if err := queries.PolicyStepsRemove(ctx, dbsqlc.PolicyStepsRemoveParams{TenantID: actor.Tenant.UUID, ScopeID: target}); err != nil {
 			return CancellationPolicy{}, fmt.Errorf("remove the steps of the cancellation policy: %w", err)
@@ -158,9 +165,32 @@ func (s *Service) RemoveCancellationPolicy(ctx context.Context, actor tenants.Ac
 		if err := queries.PolicyRemove(ctx, dbsqlc.PolicyRemoveParams{TenantID: actor.Tenant.UUID, ScopeID: target}); err != nil {
 			return CancellationPolicy{}, fmt.Errorf("remove the cancellation policy: %w", err)
 		}
-		offer, err := offerOf(ctx, tx, actor.Tenant, site)
-		return offer.Policy, err
+		return policyChangedTx(ctx, tx, actor, scope, site, before.Policy)
 	})
+}
+
+// policyChangedTx logs what now holds for a scope, and answers with it.
+func policyChangedTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, scope ConditionsScope, site Site, before CancellationPolicy) (CancellationPolicy, error) {
+	offer, err := offerOf(ctx, tx, actor.Tenant, site)
+	if err != nil {
+		return CancellationPolicy{}, err
+	}
+	return offer.Policy, tenants.AuditTx(ctx, tx, actor, tenants.Change{
+		Action: policies.ActionCancellationSet, Resource: scope.resource(actor), Before: before, After: offer.Policy,
+	})
+}
+
+// resource is what the conditions belong to.
+func (c ConditionsScope) resource(actor tenants.Actor) fmt.Stringer {
+	switch {
+	case c.Show != nil:
+		return *c.Show
+	case c.Venue != nil:
+		return *c.Venue
+	case c.Property != nil:
+		return *c.Property
+	}
+	return actor.Tenant
 }
 
 // CancellationPolicy is the policy that holds for a scope: its own, or the one of what it is in.
@@ -195,12 +225,19 @@ func (s *Service) SetTaxRate(ctx context.Context, actor tenants.Actor, scope Con
 		if err != nil {
 			return 0, err
 		}
+		before, err := offerOf(ctx, tx, actor.Tenant, site)
+		if err != nil {
+			return 0, err
+		}
 		if err := dbsqlc.New(tx).TaxRateSet(ctx, dbsqlc.TaxRateSetParams{
 			TenantID: actor.Tenant.UUID, ScopeID: site.scopes()[0], BasisPoints: basisPoints,
 		}); err != nil {
 			return 0, fmt.Errorf("store the tax rate: %w", err)
 		}
-		return basisPoints, nil
+		return basisPoints, tenants.AuditTx(ctx, tx, actor, tenants.Change{
+			Action: policies.ActionCancellationSet, Resource: scope.resource(actor),
+			Before: map[string]int64{"taxBasisPoints": before.TaxBasisPoints}, After: map[string]int64{"taxBasisPoints": basisPoints},
+		})
 	})
 }
 

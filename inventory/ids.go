@@ -26,6 +26,8 @@ type (
 	AllotmentKind struct{}
 	// GrantKind is an admission from a waiting room.
 	GrantKind struct{}
+	// NightsJobKind is an edit of nights that runs as a job.
+	NightsJobKind struct{}
 )
 
 // Prefix of a chart's public id.
@@ -61,6 +63,9 @@ func (AllotmentKind) Prefix() string { return "allotment" }
 // Prefix of an admission grant's public id.
 func (GrantKind) Prefix() string { return "grant" }
 
+// Prefix of a job's public id.
+func (NightsJobKind) Prefix() string { return "nights" }
+
 // Public ids. Each carries the region in which its stock lives.
 type (
 	ChartID       = ids.ID[ChartKind]
@@ -74,4 +79,5 @@ type (
 	PresaleCodeID = ids.ID[PresaleCodeKind]
 	AllotmentID   = ids.ID[AllotmentKind]
 	GrantID       = ids.ID[GrantKind]
+	NightsJobID   = ids.ID[NightsJobKind]
 )

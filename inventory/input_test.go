@@ -46,11 +46,7 @@ func TestMalformedHolds(t *testing.T) {
 	e.tenant.SetTerms(inventory.TermsChange{
 		MaxNightsPerStay: inventorytest.Of[int64](366), MaxQuantityPerHold: inventorytest.Of[int64](1000), MaxSeatsPerHold: inventorytest.Of[int64](100),
 	})
-	if _, err := e.tenant.Inventory.SetNights(t.Context(), e.tenant.Owner, dear.ID,
-		inventory.NightRange{First: inventorytest.Nov(1), Last: inventorytest.Nov(10)},
-		inventory.NightChange{Physical: inventorytest.Of[int64](100), RateMinor: inventorytest.Of[int64](money.MaxMinor)}); err != nil {
-		t.Fatal(err)
-	}
+	dear.Set(1, 10, inventory.NightChange{Physical: inventorytest.Of[int64](100), RateMinor: inventorytest.Of[int64](money.MaxMinor)})
 	abroad := e.hall.Seats(1)
 	abroad.Seats.Seats[0].Region = "us"
 	abroadShow := e.hall.Seats(1)
@@ -246,15 +242,15 @@ func TestForeignIdsAnswerLikeRandomOnes(t *testing.T) {
 			return err
 		})},
 		"set nights": {"not_found: no such room type", room(func(id inventory.RoomTypeID) error {
-			_, err := service.SetNights(t.Context(), owner, id, inventory.NightRange{First: inventorytest.Nov(5), Last: inventorytest.Nov(5)}, inventory.NightChange{Physical: n(9)})
+			_, err := service.SetNights(t.Context(), owner, inventory.NightsEdit{RoomType: &id, Nights: inventory.NightRange{First: inventorytest.Nov(5), Last: inventorytest.Nov(5)}, Change: inventory.NightChange{Physical: n(9)}})
 			return err
 		})},
 		"set a house limit": {"not_found: no such property", property(func(id tenants.PropertyID) error {
-			_, err := service.SetHouseLimit(t.Context(), owner, id, inventory.NightRange{First: inventorytest.Nov(5), Last: inventorytest.Nov(5)}, n(9))
+			_, err := service.SetNights(t.Context(), owner, inventory.NightsEdit{Property: &id, Nights: inventory.NightRange{First: inventorytest.Nov(5), Last: inventorytest.Nov(5)}, Change: inventory.NightChange{HouseLimit: n(9)}})
 			return err
 		})},
 		"remove a house limit": {"not_found: no such property", property(func(id tenants.PropertyID) error {
-			_, err := service.SetHouseLimit(t.Context(), owner, id, inventory.NightRange{First: inventorytest.Nov(5), Last: inventorytest.Nov(5)}, nil)
+			_, err := service.SetNights(t.Context(), owner, inventory.NightsEdit{Property: &id, Nights: inventory.NightRange{First: inventorytest.Nov(5), Last: inventorytest.Nov(5)}, Change: inventory.NightChange{NoHouseLimit: true}})
 			return err
 		})},
 		"add a room type": {"not_found: no such property", property(func(id tenants.PropertyID) error {
@@ -333,7 +329,7 @@ func TestMalformedNights(t *testing.T) {
 		{inventory.NightRange{First: nov(5)}, inventory.NightChange{}, "nights.to: expected a date between 2000 and 2199, such as 2027-03-14"},
 		{inventory.NightRange{First: nov(5), Last: civil.Date{Year: 2200, Month: 1, Day: 1}}, inventory.NightChange{}, "nights.to: expected a date between 2000 and 2199, such as 2027-03-14"},
 		{inventory.NightRange{First: nov(5), Last: nov(4)}, inventory.NightChange{}, "nights.to: expected a date not before from 2097-11-05, got 2097-11-04"},
-		{inventory.NightRange{First: nov(0), Last: nov(731)}, inventory.NightChange{}, "nights.to: at most 731 nights can be named at once, got 732"},
+		{inventory.NightRange{First: nov(0), Last: nov(1827)}, inventory.NightChange{}, "nights.to: a range has at most 1827 nights, got 1828"},
 		{inventory.NightRange{First: nov(5), Last: nov(5), Weekdays: []time.Weekday{(nov(5).Weekday() + 1) % 7}}, inventory.NightChange{}, "nights.weekdays: no night of the range falls on these weekdays"},
 		{inventory.NightRange{First: nov(5), Last: nov(5)}, inventory.NightChange{Physical: n(-1)}, "physical: expected 0 to 100000, got -1"},
 		{inventory.NightRange{First: nov(5), Last: nov(5)}, inventory.NightChange{Physical: n(100_001)}, "physical: expected 0 to 100000, got 100001"},
@@ -348,9 +344,18 @@ func TestMalformedNights(t *testing.T) {
 		{inventory.NightRange{First: nov(5), Last: nov(5)}, inventory.NightChange{MinStayThrough: n(3), MaxStayThrough: n(2)}, "maxStayThrough: night 2097-11-05: expected at least minStayThrough 3, got 2"},
 		{inventory.NightRange{First: nov(5), Last: nov(5)}, inventory.NightChange{RateMinor: n(-1)}, "rate: expected 0 to 1000000000000 minor units, got -1"},
 		{inventory.NightRange{First: nov(5), Last: nov(5)}, inventory.NightChange{RateMinor: n(money.MaxMinor + 1)}, "rate: expected 0 to 1000000000000 minor units, got 1000000000001"},
+		{inventory.NightRange{First: nov(5), Last: nov(5), Weekdays: []time.Weekday{}}, inventory.NightChange{}, "nights.weekdays: expected at least one day; leave it out for all"},
+		{inventory.NightRange{First: nov(5), Last: nov(5)}, inventory.NightChange{OversellPercent: n(101)}, "oversellPercent: expected 0 to 100, got 101"},
+		{inventory.NightRange{First: nov(5), Last: nov(5)}, inventory.NightChange{OversellPercent: n(-1)}, "oversellPercent: expected 0 to 100, got -1"},
+		{inventory.NightRange{First: nov(5), Last: nov(5)}, inventory.NightChange{Oversell: n(1), OversellPercent: n(1)}, "oversellPercent: expected oversell or oversellPercent, not both"},
+		{inventory.NightRange{First: nov(5), Last: nov(5)}, inventory.NightChange{HouseLimit: n(-1)}, "houseLimit: expected 0 to 1000000, got -1"},
+		{inventory.NightRange{First: nov(5), Last: nov(5)}, inventory.NightChange{HouseLimit: n(1_000_001)}, "houseLimit: expected 0 to 1000000, got 1000001"},
+		{inventory.NightRange{First: nov(5), Last: nov(5)}, inventory.NightChange{HouseLimit: n(1), NoHouseLimit: true}, "noHouseLimit: expected houseLimit or noHouseLimit, not both"},
+		{inventory.NightRange{First: nov(5), Last: nov(4)}, inventory.NightChange{HouseLimit: n(1)}, "nights.to: expected a date not before from 2097-11-05, got 2097-11-04"},
+		{inventory.NightRange{First: nov(5), Last: nov(5).AddDays(800)}, inventory.NightChange{Physical: n(2)}, "requestKey: expected a key of 1 to 255 characters: 801 nights are more than one transaction writes (731), so the edit runs as a job"},
 		{inventory.NightRange{First: nov(9), Last: nov(11)}, inventory.NightChange{StopSell: inventorytest.Of(true)}, "physical: night 2097-11-11 does not exist yet: say how many rooms there are"},
 	} {
-		_, err := e.tenant.Inventory.SetNights(t.Context(), e.tenant.Owner, e.room.ID, input.nights, input.change)
+		_, err := e.tenant.Inventory.SetNights(t.Context(), e.tenant.Owner, inventory.NightsEdit{RoomType: &e.room.ID, Nights: input.nights, Change: input.change})
 		expectAnswer(t, e.tenant, err, "invalid: "+input.want)
 	}
 	for _, input := range []struct {
@@ -364,18 +369,6 @@ func TestMalformedNights(t *testing.T) {
 		{[]inventory.DatedChange{{Night: nov(5), Change: inventory.NightChange{StopSell: inventorytest.Of(true)}}, {Night: nov(12)}}, "physical: night 2097-11-12 does not exist yet: say how many rooms there are"},
 	} {
 		_, err := e.tenant.Inventory.WriteNights(t.Context(), e.tenant.Owner, e.room.ID, input.changes)
-		expectAnswer(t, e.tenant, err, "invalid: "+input.want)
-	}
-	for _, input := range []struct {
-		nights inventory.NightRange
-		limit  *int64
-		want   string
-	}{
-		{inventory.NightRange{First: nov(5), Last: nov(5)}, n(-1), "limit: expected 0 to 1000000, got -1"},
-		{inventory.NightRange{First: nov(5), Last: nov(5)}, n(1_000_001), "limit: expected 0 to 1000000, got 1000001"},
-		{inventory.NightRange{First: nov(5), Last: nov(4)}, n(1), "nights.to: expected a date not before from 2097-11-05, got 2097-11-04"},
-	} {
-		_, err := e.tenant.Inventory.SetHouseLimit(t.Context(), e.tenant.Owner, e.hotel.Property.ID, input.nights, input.limit)
 		expectAnswer(t, e.tenant, err, "invalid: "+input.want)
 	}
 	expectUntouched(t, e.tenant, before)

@@ -50,7 +50,7 @@ func (c claim) judgeRules(actor tenants.Actor, f facts) ([]RefusedLine, error) {
 			refused = append(refused, over(i, quantity, f.terms.MaxQuantityPerHold)...)
 		case line.Stay != nil:
 			quantity += line.Stay.Rooms
-			refused = append(refused, judgeStay(i, *line.Stay, f)...)
+			refused = append(refused, c.override.rest(judgeStay(i, *line.Stay, f))...)
 			refused = append(refused, over(i, quantity, f.terms.MaxQuantityPerHold)...)
 		}
 	}

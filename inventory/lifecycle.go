@@ -61,7 +61,8 @@ func (s *Service) ExtendHold(ctx context.Context, actor tenants.Actor, id HoldID
 		}
 		hold.Extensions++
 		hold.LeaseDeadline = deadline
-		return reschedule(ctx, tx, hold, transitionExtend(), deadline, deadline)
+		extended, err := reschedule(ctx, tx, hold, transitionExtend(), deadline, deadline)
+		return extended, noteHoldChange(ctx, tx, err, actor, extended, holdExtended, now)
 	})
 }
 
@@ -81,7 +82,8 @@ func (s *Service) ReleaseHold(ctx context.Context, actor tenants.Actor, id HoldI
 			return Hold{}, Refuse(RefusalHoldEnded, messageOf(RefusalHoldEnded))
 		case HoldStateActive:
 		}
-		return giveBack(ctx, tx, hold, transitionRelease(), now)
+		released, err := giveBack(ctx, tx, hold, transitionRelease(), now)
+		return released, noteHoldChange(ctx, tx, err, actor, released, holdReleased, now)
 	})
 }
 

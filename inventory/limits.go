@@ -67,6 +67,8 @@ const (
 	maxCodeUses     = 1_000_000
 	// shardsKnownFor is how long it is believed what was left of the rows of a pool's counter.
 	shardsKnownFor = time.Second
+	// maxOverrideReason bounds, in characters, why restrictions are overridden.
+	maxOverrideReason = 500
 	// maxShards bounds how finely a pool's counter is split.
 	maxShards = 256
 	// listStaleness is how old lists and calendars may be: enough that the nearest replica answers.
@@ -77,8 +79,17 @@ const (
 	maxAllotted = 1_000_000
 	// maxReleaseDays bounds how long before a night its allotments are released.
 	maxReleaseDays = 730
-	// MaxNightsPerEdit bounds the nights that one edit of a room type or house may name.
+	// MaxNightsPerEdit bounds the nights that one transaction writes, counted for each room type and for
+	// the house; longer edits are jobs.
 	MaxNightsPerEdit = 731
+	// MaxNightRange bounds the range of an edit: five years.
+	MaxNightRange = 1827
+	// maxNightsPerJob bounds what one job writes, as MaxNightsPerEdit counts it.
+	maxNightsPerJob = 200_000
+	// nightsPerChunk is how many nights of a room type a job writes in one transaction.
+	nightsPerChunk = 366
+	// maxJobsAtOnce is how many jobs one run of the worker writes at.
+	maxJobsAtOnce = 100
 	// MaxCalendarDays bounds one calendar read.
 	MaxCalendarDays = 731
 	// MaxPage bounds a page of any list.

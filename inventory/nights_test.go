@@ -216,9 +216,11 @@ func TestWeekdaysOfARange(t *testing.T) {
 	t.Parallel()
 	tenant := inventorytest.New(t)
 	room := tenant.Hotel().Stocked("Double", 5, 1, 14)
-	set, err := tenant.Inventory.SetNights(t.Context(), tenant.Owner, room.ID,
-		inventory.NightRange{First: inventorytest.Nov(1), Last: inventorytest.Nov(14), Weekdays: []time.Weekday{time.Friday, time.Saturday}},
-		inventory.NightChange{StopSell: inventorytest.Of(true)})
+	set, err := tenant.Inventory.SetNights(t.Context(), tenant.Owner, inventory.NightsEdit{
+		RoomType: &room.ID,
+		Nights:   inventory.NightRange{First: inventorytest.Nov(1), Last: inventorytest.Nov(14), Weekdays: []time.Weekday{time.Friday, time.Saturday}},
+		Change:   inventory.NightChange{StopSell: inventorytest.Of(true)},
+	})
 	if err != nil || set.Nights != 4 {
 		t.Fatalf("%+v, %v", set, err)
 	}
@@ -346,7 +348,9 @@ func TestALimitBelowWhatIsSold(t *testing.T) {
 	two := guest.Hold(room.Rooms(2, 6, 7))
 
 	set := room.Set(5, 7, inventory.NightChange{Physical: n(10)})
-	if len(set.Oversold) != 1 || set.Oversold[0] != (inventory.OversoldNight{Night: inventorytest.Nov(6), SellLimit: 10, Taken: 12}) {
+	if len(set.Oversold) != 1 || set.Oversold[0] != (inventory.OversoldNight{
+		Property: room.Hotel.Property.ID, RoomType: room.ID, Night: inventorytest.Nov(6), SellLimit: 10, Held: 3, Booked: 9, Excess: 2,
+	}) {
 		t.Errorf("the warning is %+v", set.Oversold)
 	}
 	if got := other.Calendar(room, 5, 7); !slices.Equal(got, []int64{1, 0, 1}) {
@@ -423,8 +427,10 @@ func TestAHouseLimitDuringTheSale(t *testing.T) {
 	guests := tenant.Guests(20)
 	won, refused := tally(t, tenant, inventorytest.Race(len(guests)+1, func(i int) error {
 		if i == len(guests) {
-			_, err := tenant.Inventory.SetHouseLimit(t.Context(), tenant.Owner, hotel.Property.ID,
-				inventory.NightRange{First: inventorytest.Nov(5), Last: inventorytest.Nov(5)}, inventorytest.Of[int64](10))
+			_, err := tenant.Inventory.SetNights(t.Context(), tenant.Owner, inventory.NightsEdit{
+				Property: &hotel.Property.ID, Nights: inventory.NightRange{First: inventorytest.Nov(5), Last: inventorytest.Nov(5)},
+				Change: inventory.NightChange{HouseLimit: inventorytest.Of[int64](10)},
+			})
 			return err
 		}
 		_, err := guests[i].Try(rooms[i%2].Stay(5, 6))

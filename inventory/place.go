@@ -23,6 +23,11 @@ func (s *Service) PlaceHold(ctx context.Context, actor tenants.Actor, input Plac
 	if err := s.authorizer.Authorize(actor, policies.ActionHoldPlace, actor.Tenant); err != nil {
 		return Hold{}, err
 	}
+	if input.Override != nil {
+		if err := s.mayOverride(actor, *input.Override); err != nil {
+			return Hold{}, err
+		}
+	}
 	buyer, ok := actor.Buyer()
 	if !ok {
 		return Hold{}, fault.Unauthenticated("a hold needs a buyer: send the header Holdfast-Session with a token of startGuestSession")

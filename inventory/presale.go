@@ -108,7 +108,9 @@ func (s *Service) CreatePresaleCodes(ctx context.Context, actor tenants.Actor, r
 		}); err != nil {
 			return fmt.Errorf("store the counters of presale codes: %w", err)
 		}
-		return nil
+		return tenants.AuditTx(ctx, tx, actor, tenants.Change{Action: policies.ActionPresaleSet, Resource: input.Show, After: map[string]any{
+			"presaleCodes": len(codes), "uses": input.Uses, "opensAt": input.OpensAt, "closesAt": input.ClosesAt,
+		}})
 	}); err != nil {
 		return nil, err
 	}
@@ -177,12 +179,12 @@ func (s *Service) ChangePresaleCode(ctx context.Context, actor tenants.Actor, re
 		if err != nil {
 			return PresaleCode{}, err
 		}
-		return changePresaleTx(ctx, tx, at, id.UUID, change, replayed)
+		return changePresaleTx(ctx, tx, actor, at, id, change, replayed)
 	})
 }
 
-func changePresaleTx(ctx context.Context, tx pgx.Tx, at place, id uuid.UUID, change PresaleChange, replayed bool) (PresaleCode, error) {
-	queries := dbsqlc.New(tx)
+func changePresaleTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, at place, code PresaleCodeID, change PresaleChange, replayed bool) (PresaleCode, error) {
+	queries, id := dbsqlc.New(tx), code.UUID
 	row, err := queries.PresaleCodeLock(ctx, dbsqlc.PresaleCodeLockParams{TenantID: at.tenant, Region: string(at.region), ID: id})
 	if db.IsNoRows(err) {
 		return PresaleCode{}, fault.NotFound("presale code")
@@ -190,29 +192,46 @@ func changePresaleTx(ctx context.Context, tx pgx.Tx, at place, id uuid.UUID, cha
 	if err != nil {
 		return PresaleCode{}, fmt.Errorf("lock presale code: %w", err)
 	}
-	if !replayed {
-		if change.OpensAt != nil {
-			row.OpensAt = change.OpensAt
-		}
-		if change.ClosesAt != nil {
-			row.ClosesAt = change.ClosesAt
-		}
-		if err := checkWindow(row.OpensAt, row.ClosesAt); err != nil {
-			return PresaleCode{}, err
-		}
-		if _, err := queries.PresaleCodeSet(ctx, dbsqlc.PresaleCodeSetParams{
-			TenantID: at.tenant, Region: string(at.region), ID: id, OpensAt: row.OpensAt, ClosesAt: row.ClosesAt,
+	before, err := presaleCodeTx(ctx, queries, at, row)
+	if err != nil || replayed {
+		return before, err
+	}
+	if change.OpensAt != nil {
+		row.OpensAt = change.OpensAt
+	}
+	if change.ClosesAt != nil {
+		row.ClosesAt = change.ClosesAt
+	}
+	if err := checkWindow(row.OpensAt, row.ClosesAt); err != nil {
+		return PresaleCode{}, err
+	}
+	if _, err := queries.PresaleCodeSet(ctx, dbsqlc.PresaleCodeSetParams{
+		TenantID: at.tenant, Region: string(at.region), ID: id, OpensAt: row.OpensAt, ClosesAt: row.ClosesAt,
+	}); err != nil {
+		return PresaleCode{}, fmt.Errorf("change presale code: %w", err)
+	}
+	if change.Uses != nil {
+		if _, err := queries.PresaleCounterLimitSet(ctx, dbsqlc.PresaleCounterLimitSetParams{
+			TenantID: at.tenant, Region: string(at.region), CodeID: id, Uses: *change.Uses,
 		}); err != nil {
-			return PresaleCode{}, fmt.Errorf("change presale code: %w", err)
-		}
-		if change.Uses != nil {
-			if _, err := queries.PresaleCounterLimitSet(ctx, dbsqlc.PresaleCounterLimitSetParams{
-				TenantID: at.tenant, Region: string(at.region), CodeID: id, Uses: *change.Uses,
-			}); err != nil {
-				return PresaleCode{}, fmt.Errorf("set the uses of a presale code: %w", err)
-			}
+			return PresaleCode{}, fmt.Errorf("set the uses of a presale code: %w", err)
 		}
 	}
+	after, err := presaleCodeTx(ctx, queries, at, row)
+	if err != nil {
+		return PresaleCode{}, err
+	}
+	type terms struct {
+		Uses              int64
+		OpensAt, ClosesAt *time.Time
+	}
+	return after, tenants.AuditTx(ctx, tx, actor, tenants.Change{
+		Action: policies.ActionPresaleSet, Resource: code,
+		Before: terms{before.Uses, before.OpensAt, before.ClosesAt}, After: terms{after.Uses, after.OpensAt, after.ClosesAt},
+	})
+}
+
+func presaleCodeTx(ctx context.Context, queries *dbsqlc.Queries, at place, row dbsqlc.PresaleCodeLockRow) (PresaleCode, error) {
 	codes, err := queries.PresaleCodesByCode(ctx, dbsqlc.PresaleCodesByCodeParams{
 		TenantID: at.tenant, Region: string(at.region), ShowID: row.ShowID, Codes: []string{row.Code},
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -99,9 +100,15 @@ func (s *Service) ImportChart(ctx context.Context, actor tenants.Actor, requestK
 			if err := venueTx(ctx, tx, actor.Tenant, venue, nil); err != nil {
 				return err
 			}
-			return dbsqlc.New(tx).ChartInsert(ctx, dbsqlc.ChartInsertParams{
+			if err := dbsqlc.New(tx).ChartInsert(ctx, dbsqlc.ChartInsertParams{
 				TenantID: actor.Tenant.UUID, Region: string(venue.Region), ID: id, VenueID: venue.UUID,
 				Name: chart.Name, Geometry: geometry, SeatCount: int64(chart.SeatCount()),
+			}); err != nil {
+				return err
+			}
+			return tenants.AuditTx(ctx, tx, actor, tenants.Change{
+				Action: policies.ActionChartImport, Resource: ChartID{Region: venue.Region, UUID: id},
+				After: map[string]any{"venue": venue, "name": chart.Name, "seats": chart.SeatCount()},
 			})
 		})
 	return ChartID{Region: venue.Region, UUID: id}, err
@@ -120,8 +127,13 @@ func (s *Service) CreateEvent(ctx context.Context, actor tenants.Actor, requestK
 			if err := venueTx(ctx, tx, actor.Tenant, input.Venue, nil); err != nil {
 				return err
 			}
-			return dbsqlc.New(tx).EventInsert(ctx, dbsqlc.EventInsertParams{
+			if err := dbsqlc.New(tx).EventInsert(ctx, dbsqlc.EventInsertParams{
 				TenantID: actor.Tenant.UUID, Region: string(input.Venue.Region), ID: id, VenueID: input.Venue.UUID, Name: input.Name,
+			}); err != nil {
+				return err
+			}
+			return tenants.AuditTx(ctx, tx, actor, tenants.Change{
+				Action: policies.ActionShowCreate, Resource: EventID{Region: input.Venue.Region, UUID: id}, After: input,
 			})
 		})
 	return EventID{Region: input.Venue.Region, UUID: id}, err
@@ -140,7 +152,12 @@ func (s *Service) CreateShow(ctx context.Context, actor tenants.Actor, requestKe
 	}
 	region := input.Event.Region
 	id, err := s.create(ctx, actor, region, "createShow", requestKey, input, func(ctx context.Context, tx pgx.Tx, id uuid.UUID) error {
-		return createShowTx(ctx, tx, placeOf(actor.Tenant, region), actor.Tenant, id, input)
+		if err := createShowTx(ctx, tx, placeOf(actor.Tenant, region), actor.Tenant, id, input); err != nil {
+			return err
+		}
+		return tenants.AuditTx(ctx, tx, actor, tenants.Change{
+			Action: policies.ActionShowCreate, Resource: ShowID{Region: region, UUID: id}, After: input,
+		})
 	})
 	if err == nil && input.Chart != nil {
 		s.noteGrowth(ctx, "show_seats", maxSeatsPerShow)
@@ -369,11 +386,20 @@ func (s *Service) SetShowState(ctx context.Context, actor tenants.Actor, id Show
 		return fault.Invalid("state", "expected DRAFT, ON_SALE or CLOSED")
 	}
 	_, err := db.Replayable(ctx, s.db, "inventory.SetShowState", func(ctx context.Context, tx pgx.Tx) (struct{}, error) {
-		n, err := dbsqlc.New(tx).ShowStateSet(ctx, dbsqlc.ShowStateSetParams{TenantID: actor.Tenant.UUID, Region: string(id.Region), ID: id.UUID, State: string(state)})
-		if err == nil && n == 0 {
+		known, err := dbsqlc.New(tx).ShowsForClaim(ctx, dbsqlc.ShowsForClaimParams{TenantID: actor.Tenant.UUID, Region: string(id.Region), Ids: []uuid.UUID{id.UUID}})
+		if err == nil && len(known) == 0 {
 			err = fault.NotFound("show")
 		}
-		return struct{}{}, err
+		if err != nil {
+			return struct{}{}, err
+		}
+		if _, err := dbsqlc.New(tx).ShowStateSet(ctx, dbsqlc.ShowStateSetParams{TenantID: actor.Tenant.UUID, Region: string(id.Region), ID: id.UUID, State: string(state)}); err != nil {
+			return struct{}{}, err
+		}
+		return struct{}{}, tenants.AuditTx(ctx, tx, actor, tenants.Change{
+			Action: policies.ActionShowUpdate, Resource: id,
+			Before: map[string]string{"state": known[0].State}, After: map[string]string{"state": string(state)},
+		})
 	})
 	return err
 }
@@ -387,13 +413,27 @@ func (s *Service) SetPrice(ctx context.Context, actor tenants.Actor, show ShowID
 		return err
 	}
 	_, err := db.Replayable(ctx, s.db, "inventory.SetPrice", func(ctx context.Context, tx pgx.Tx) (struct{}, error) {
-		n, err := dbsqlc.New(tx).PriceLevelSet(ctx, dbsqlc.PriceLevelSetParams{
-			TenantID: actor.Tenant.UUID, Region: string(show.Region), ShowID: show.UUID, ID: level.UUID, AmountMinor: amountMinor,
-		})
-		if err == nil && n == 0 {
-			err = fault.NotFound("price level")
+		queries := dbsqlc.New(tx)
+		levels, err := queries.PriceLevelsOfShows(ctx, dbsqlc.PriceLevelsOfShowsParams{TenantID: actor.Tenant.UUID, Region: string(show.Region), ShowIds: []uuid.UUID{show.UUID}})
+		if err != nil {
+			return struct{}{}, err
 		}
-		return struct{}{}, err
+		at := slices.IndexFunc(levels, func(l dbsqlc.PriceLevelsOfShowsRow) bool { return l.ID == level.UUID })
+		if at < 0 {
+			return struct{}{}, fault.NotFound("price level")
+		}
+		if _, err := queries.PriceLevelSet(ctx, dbsqlc.PriceLevelSetParams{
+			TenantID: actor.Tenant.UUID, Region: string(show.Region), ShowID: show.UUID, ID: level.UUID, AmountMinor: amountMinor,
+		}); err != nil {
+			return struct{}{}, err
+		}
+		type price struct {
+			Show        ShowID
+			AmountMinor int64
+		}
+		return struct{}{}, tenants.AuditTx(ctx, tx, actor, tenants.Change{
+			Action: policies.ActionPricesSet, Resource: level, Before: price{show, levels[at].AmountMinor}, After: price{show, amountMinor},
+		})
 	})
 	return err
 }
@@ -411,12 +451,16 @@ func (s *Service) SetPoolCapacity(ctx context.Context, actor tenants.Actor, id P
 	at := placeOf(actor.Tenant, id.Region)
 	return db.Replayable(ctx, s.db, "inventory.SetPoolCapacity", func(ctx context.Context, tx pgx.Tx) (int64, error) {
 		queries := dbsqlc.New(tx)
-		n, err := queries.PoolCapacitySet(ctx, dbsqlc.PoolCapacitySetParams{TenantID: at.tenant, Region: string(at.region), ID: id.UUID, Capacity: capacity})
+		before, err := queries.PoolGet(ctx, dbsqlc.PoolGetParams{TenantID: at.tenant, Region: string(at.region), ID: id.UUID})
+		if db.IsNoRows(err) {
+			return 0, fault.NotFound("pool")
+		}
+		if err != nil {
+			return 0, fmt.Errorf("read a pool: %w", err)
+		}
+		_, err = queries.PoolCapacitySet(ctx, dbsqlc.PoolCapacitySetParams{TenantID: at.tenant, Region: string(at.region), ID: id.UUID, Capacity: capacity})
 		if err != nil {
 			return 0, fmt.Errorf("set a pool's capacity: %w", err)
-		}
-		if n == 0 {
-			return 0, fault.NotFound("pool")
 		}
 		if err := requireCurrent(ctx, tx, at, id.UUID); err != nil {
 			return 0, err
@@ -433,12 +477,21 @@ func (s *Service) SetPoolCapacity(ctx context.Context, actor tenants.Actor, id P
 		if err != nil {
 			return 0, err
 		}
+		var over int64
 		if len(parts) == 0 {
-			return spreadCapacity(ctx, tx, at, id.UUID, rows, capacity, pool.Shards)
+			over, err = spreadCapacity(ctx, tx, at, id.UUID, rows, capacity, pool.Shards)
+		} else {
+			stock := poolStock(id.UUID, capacity, pool.Shards, rows, parts)
+			over = max(0, stock.taken()-capacity)
+			_, err = fitPoolTx(ctx, tx, at, stock, rows)
 		}
-		stock := poolStock(id.UUID, capacity, pool.Shards, rows, parts)
-		_, err = fitPoolTx(ctx, tx, at, stock, rows)
-		return max(0, stock.taken()-capacity), err
+		if err != nil {
+			return 0, err
+		}
+		return over, tenants.AuditTx(ctx, tx, actor, tenants.Change{
+			Action: policies.ActionPoolUpdate, Resource: id,
+			Before: map[string]int64{"capacity": before.Capacity}, After: map[string]int64{"capacity": capacity, "oversold": over},
+		})
 	})
 }
 

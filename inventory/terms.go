@@ -287,6 +287,10 @@ func (s *Service) SetTerms(ctx context.Context, actor tenants.Actor, scope Terms
 		if err != nil {
 			return Terms{}, err
 		}
+		before, err := termsOf(ctx, tx, actor.Tenant.UUID, scopes)
+		if err != nil {
+			return Terms{}, err
+		}
 		target := tenantScope
 		if len(scopes) == 1 {
 			target = scopes[0]
@@ -303,8 +307,23 @@ func (s *Service) SetTerms(ctx context.Context, actor tenants.Actor, scope Terms
 		}); err != nil {
 			return Terms{}, fmt.Errorf("store the sales terms: %w", err)
 		}
-		return termsOf(ctx, tx, actor.Tenant.UUID, scopes)
+		after, err := termsOf(ctx, tx, actor.Tenant.UUID, scopes)
+		if err != nil {
+			return Terms{}, err
+		}
+		return after, tenants.AuditTx(ctx, tx, actor, tenants.Change{Action: policies.ActionTermsSet, Resource: scope.resource(actor), Before: before, After: after})
 	})
+}
+
+// resource is what the terms belong to.
+func (t TermsScope) resource(actor tenants.Actor) fmt.Stringer {
+	switch {
+	case t.Show != nil:
+		return *t.Show
+	case t.Property != nil:
+		return *t.Property
+	}
+	return actor.Tenant
 }
 
 // Terms are the terms in force for a scope.

@@ -45,6 +45,8 @@ type Config struct {
 	// DeliverInterval is how often deliveries that are due, and events without deliveries, are looked
 	// for. Default 5 seconds; each delivery has its own growing wait.
 	DeliverInterval time.Duration
+	// NightsInterval is how often it is looked for edits of nights to write. Default 2 seconds.
+	NightsInterval time.Duration
 	// AuditInterval is how often the invariants are checked. 0, the default, is never.
 	AuditInterval time.Duration
 	// RetentionInterval is how often rows that are old enough are deleted, see Retention. 0, the
@@ -101,6 +103,9 @@ func (c Config) withDefaults() Config {
 	if c.DeliverInterval == 0 {
 		c.DeliverInterval = 5 * time.Second
 	}
+	if c.NightsInterval == 0 {
+		c.NightsInterval = 2 * time.Second
+	}
 	if len(c.Queues) == 0 {
 		c.Queues = Queues()
 	}
@@ -128,7 +133,7 @@ func (c Config) Validate() error {
 			return fmt.Errorf("jobs: %s: expected 1 to %d", name, maxWorkers)
 		}
 	}
-	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.CompareInterval < 0 || c.DeliverInterval < 0 || c.ArchiveInterval < 0 || c.AuditInterval < 0 || c.RetentionInterval < 0 || c.DrainTimeout < 0 {
+	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.CompareInterval < 0 || c.DeliverInterval < 0 || c.NightsInterval < 0 || c.ArchiveInterval < 0 || c.AuditInterval < 0 || c.RetentionInterval < 0 || c.DrainTimeout < 0 {
 		return errors.New("jobs: the intervals must not be negative")
 	}
 	for i, name := range c.Queues {
@@ -236,11 +241,12 @@ func (e *Enqueuer) EnqueueDeliveriesTx(ctx context.Context, tx pgx.Tx, lanes ...
 	return nil
 }
 
-// Inventory is what the sweepers and the archiver need.
+// Inventory is what the sweepers, the archiver and the writer of nights need.
 type Inventory interface {
 	ExpireDue(ctx context.Context, limit int) (int, error)
 	ReleaseDue(ctx context.Context, limit int) (int, error)
 	ArchiveDue(ctx context.Context, input inventory.Archiving) (inventory.Archived, error)
+	WriteNightsJobs(ctx context.Context, limit int) (int, error)
 }
 
 var _ Inventory = (*inventory.Service)(nil)
@@ -275,6 +281,7 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 	river.AddWorker(workers, &deliverDueWorker{outbox: outbox})
 	river.AddWorker(workers, &expireWorker{stock: stock})
 	river.AddWorker(workers, &releaseWorker{stock: stock})
+	river.AddWorker(workers, &nightsWorker{stock: stock})
 	river.AddWorker(workers, &reconcileWorker{sales: sales})
 	river.AddWorker(workers, &compareWorker{sales: sales})
 	river.AddWorker(workers, &auditWorker{sales: sales, metrics: measures, logger: config.Logger})

@@ -16,6 +16,7 @@ func periodicJobs(config Config) []*river.PeriodicJob {
 		periodic("reconcile_payments", config.ReconcileInterval, ReconcileArgs{}),
 		periodic("compare_charges", config.CompareInterval, CompareChargesArgs{}),
 		periodic("deliver_due", config.DeliverInterval, DeliverDueArgs{}),
+		periodic("write_nights", config.NightsInterval, NightsArgs{}),
 	}
 	if config.ArchiveAfter > 0 {
 		all = append(all, periodicIn(queueMaintenance, "archive_shows", config.ArchiveInterval, ArchiveArgs{}))

@@ -79,6 +79,11 @@ const (
 	ActionWaitingRoomRead   Action = "waitingroom.read"
 	ActionWaitingRoomJoin   Action = "waitingroom.join"
 	ActionWaitingRoomEnter  Action = "waitingroom.enter"
+
+	ActionAuditRead           = tenants.ActionAuditRead
+	ActionHoldOverride Action = "hold.override"
+	ActionUnitHistory  Action = "unit.history"
+	ActionReportRead   Action = "report.read"
 )
 
 // Meaning says what an action lets somebody do, for people who set roles.
@@ -151,6 +156,10 @@ func Meanings() []Meaning {
 		{ActionWaitingRoomJoin, "Join a waiting room, and see one's place in it"},
 		{ActionWaitingRoomEnter, "Come in from a waiting room when called"},
 		{ActionJobInspect, "See and steer background jobs"},
+		{ActionAuditRead, "See what was changed, by whom and from where"},
+		{ActionHoldOverride, "Hold nights against their restrictions, within what there is to sell"},
+		{ActionUnitHistory, "See everything that became of a seat, a pool or a night"},
+		{ActionReportRead, "See and download reports of occupancy and pick-up"},
 	}
 }
 

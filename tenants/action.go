@@ -22,4 +22,5 @@ const (
 	ActionKeyRevoke      Action = "key.revoke"
 	ActionSessionStart   Action = "session.start"
 	ActionJobInspect     Action = "job.inspect"
+	ActionAuditRead      Action = "audit.read"
 )

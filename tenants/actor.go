@@ -42,6 +42,16 @@ type Actor struct {
 	ChannelSuspended bool
 	// Session is the guest's, when the request presented one.
 	Session SessionID
+	// Origin is from where the request came, for the log of changes; no decision depends on it.
+	Origin Origin
+}
+
+// Origin is from where a request came. A command that is run on the server itself has none.
+type Origin struct {
+	// Address is the peer's network address, without its port.
+	Address string
+	// RequestID is what the request is called in logs.
+	RequestID string
 }
 
 // BuyerKind tells a guest's session from a seller's own key.

@@ -67,12 +67,12 @@ func (s *Service) CreateChannel(ctx context.Context, actor Actor, requestKey str
 	}
 	id := ids.NewGlobal[ChannelKind]()
 	return db.Replayable(ctx, s.db, "tenants.CreateChannel", func(ctx context.Context, tx pgx.Tx) (Channel, error) {
-		return createChannelTx(ctx, tx, command, actor.Tenant, id, input)
+		return createChannelTx(ctx, tx, command, actor, id, input)
 	})
 }
 
-func createChannelTx(ctx context.Context, tx pgx.Tx, command command, tenantID TenantID, id ChannelID, input NewChannel) (Channel, error) {
-	queries := dbsqlc.New(tx)
+func createChannelTx(ctx context.Context, tx pgx.Tx, command command, actor Actor, id ChannelID, input NewChannel) (Channel, error) {
+	queries, tenantID := dbsqlc.New(tx), actor.Tenant
 	tenant, err := tenantTx(ctx, queries, tenantID)
 	if err != nil {
 		return Channel{}, err
@@ -93,7 +93,7 @@ func createChannelTx(ctx context.Context, tx pgx.Tx, command command, tenantID T
 	if err != nil {
 		return Channel{}, fmt.Errorf("insert the channel %s: %w", id, err)
 	}
-	return channelOf(row), nil
+	return channelOf(row), AuditTx(ctx, tx, actor, Change{Action: ActionChannelCreate, Resource: id, After: input})
 }
 
 // channelTx is a channel of the tenant, or fault.KindNotFound.
@@ -115,6 +115,10 @@ func (s *Service) SetChannelSuspended(ctx context.Context, actor Actor, id Chann
 		return Channel{}, err
 	}
 	channel, err := db.Replayable(ctx, s.db, "tenants.SetChannelSuspended", func(ctx context.Context, tx pgx.Tx) (Channel, error) {
+		before, err := channelTx(ctx, dbsqlc.New(tx), actor.Tenant, id)
+		if err != nil {
+			return Channel{}, err
+		}
 		row, err := dbsqlc.New(tx).ChannelUpdateSuspended(ctx, dbsqlc.ChannelUpdateSuspendedParams{
 			TenantID: actor.Tenant.UUID, ID: id.UUID, Suspended: suspended,
 		})
@@ -124,7 +128,10 @@ func (s *Service) SetChannelSuspended(ctx context.Context, actor Actor, id Chann
 		if err != nil {
 			return Channel{}, fmt.Errorf("suspend or resume the channel %s: %w", id, err)
 		}
-		return channelOf(row), nil
+		return channelOf(row), AuditTx(ctx, tx, actor, Change{
+			Action: ActionChannelSuspend, Resource: id,
+			Before: map[string]bool{"suspended": before.Suspended}, After: map[string]bool{"suspended": suspended},
+		})
 	})
 	if err != nil {
 		return Channel{}, err

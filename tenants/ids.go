@@ -16,6 +16,8 @@ type (
 	KeyKind struct{}
 	// SessionKind is a guest session.
 	SessionKind struct{}
+	// AuditEntryKind is an entry of the log of changes.
+	AuditEntryKind struct{}
 )
 
 // Prefix of a tenant's public id.
@@ -36,6 +38,9 @@ func (KeyKind) Prefix() string { return "key" }
 // Prefix of a guest session's public id.
 func (SessionKind) Prefix() string { return "sess" }
 
+// Prefix of an audit entry's public id.
+func (AuditEntryKind) Prefix() string { return "audit" }
+
 // Public ids. Properties and venues are directory entities, but their ids carry the region in
 // which their stock lives.
 type (
@@ -45,4 +50,6 @@ type (
 	ChannelID  = ids.GlobalID[ChannelKind]
 	KeyID      = ids.GlobalID[KeyKind]
 	SessionID  = ids.ID[SessionKind]
+
+	AuditEntryID = ids.ID[AuditEntryKind]
 )

@@ -30,7 +30,7 @@ func TestALostCommitAnswerStillTellsTheSecret(t *testing.T) {
 	admin := issueKey(ids.NewGlobal[KeyKind](), KeyTypeAdmin, ModeLive)
 	for range 2 {
 		created, err := db.InTx(t.Context(), d, "test", func(ctx context.Context, tx pgx.Tx) (TenantCreated, error) {
-			return createTenantTx(ctx, tx, create, id, admin, input)
+			return createTenantTx(ctx, tx, create, actor, id, admin, input)
 		})
 		if err != nil || created.Secret != admin.token {
 			t.Fatalf("%+v, %v", created, err)
@@ -45,7 +45,7 @@ func TestALostCommitAnswerStillTellsTheSecret(t *testing.T) {
 	second := issueKey(ids.NewGlobal[KeyKind](), KeyTypeAdmin, ModeLive)
 	for range 2 {
 		created, err := db.InTx(t.Context(), d, "test", func(ctx context.Context, tx pgx.Tx) (KeyCreated, error) {
-			return createKeyTx(ctx, tx, more, second, key)
+			return createKeyTx(ctx, tx, more, actor, second, key)
 		})
 		if err != nil || created.Secret != second.token {
 			t.Fatalf("%+v, %v", created, err)

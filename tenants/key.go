@@ -78,7 +78,7 @@ func (s *Service) CreateKey(ctx context.Context, actor Actor, requestKey string,
 	}
 	issue := issueKey(ids.NewGlobal[KeyKind](), input.Type, input.Mode)
 	return db.Replayable(ctx, s.db, "tenants.CreateKey", func(ctx context.Context, tx pgx.Tx) (KeyCreated, error) {
-		return createKeyTx(ctx, tx, command, issue, input)
+		return createKeyTx(ctx, tx, command, actor, issue, input)
 	})
 }
 
@@ -114,7 +114,7 @@ func checkKey(input NewKey) (NewKey, error) {
 	return input, nil
 }
 
-func createKeyTx(ctx context.Context, tx pgx.Tx, command command, issue issuedKey, input NewKey) (KeyCreated, error) {
+func createKeyTx(ctx context.Context, tx pgx.Tx, command command, actor Actor, issue issuedKey, input NewKey) (KeyCreated, error) {
 	queries := dbsqlc.New(tx)
 	tenant, err := tenantTx(ctx, queries, input.Tenant)
 	if err != nil {
@@ -143,7 +143,9 @@ func createKeyTx(ctx context.Context, tx pgx.Tx, command command, issue issuedKe
 	if err != nil {
 		return KeyCreated{}, err
 	}
-	return KeyCreated{Key: key, Secret: issue.token}, nil
+	return KeyCreated{Key: key, Secret: issue.token}, AuditAsTx(ctx, tx, input.Tenant, actor.Author(), Change{
+		Action: ActionKeyCreate, Resource: key.ID, After: key,
+	})
 }
 
 func checkExpiryTx(ctx context.Context, queries *dbsqlc.Queries, expiresAt time.Time) error {
@@ -216,14 +218,20 @@ func (s *Service) RevokeKey(ctx context.Context, actor Actor, tenant TenantID, i
 		return Key{}, err
 	}
 	key, err := db.Replayable(ctx, s.db, "tenants.RevokeKey", func(ctx context.Context, tx pgx.Tx) (Key, error) {
-		row, err := dbsqlc.New(tx).KeyUpdateRevoked(ctx, dbsqlc.KeyUpdateRevokedParams{ID: id.UUID, TenantID: uuidOrNull(tenant.UUID)})
+		before, err := dbsqlc.New(tx).KeyGet(ctx, dbsqlc.KeyGetParams{ID: id.UUID, TenantID: uuidOrNull(tenant.UUID)})
 		if db.IsNoRows(err) {
 			return Key{}, fault.NotFound("key")
 		}
 		if err != nil {
+			return Key{}, fmt.Errorf("read the key %s: %w", id, err)
+		}
+		row, err := dbsqlc.New(tx).KeyUpdateRevoked(ctx, dbsqlc.KeyUpdateRevokedParams{ID: id.UUID, TenantID: uuidOrNull(tenant.UUID)})
+		if err != nil {
 			return Key{}, fmt.Errorf("revoke the key %s: %w", id, err)
 		}
-		return keyOf(row), nil
+		return keyOf(row), AuditAsTx(ctx, tx, tenant, actor.Author(), Change{
+			Action: ActionKeyRevoke, Resource: id, Before: keyOf(before), After: keyOf(row),
+		})
 	})
 	if err != nil {
 		return Key{}, err

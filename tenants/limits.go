@@ -9,6 +9,9 @@ const (
 	// MaxBatch is the most ids that one batched read takes.
 	MaxBatch = 500
 
+	// auditStaleness is how old the log of changes may be that is read.
+	auditStaleness = 5 * time.Second
+
 	maxNameLength           = 200
 	maxChannelNameLength    = 100
 	maxKeyNameLength        = 100

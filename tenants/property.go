@@ -47,12 +47,12 @@ func (s *Service) CreateProperty(ctx context.Context, actor Actor, requestKey st
 	}
 	id := ids.New[PropertyKind](input.Region)
 	return db.Replayable(ctx, s.db, "tenants.CreateProperty", func(ctx context.Context, tx pgx.Tx) (Property, error) {
-		return createPropertyTx(ctx, tx, command, actor.Tenant, id, input.Site)
+		return createPropertyTx(ctx, tx, command, actor, id, input.Site)
 	})
 }
 
-func createPropertyTx(ctx context.Context, tx pgx.Tx, command command, tenantID TenantID, id PropertyID, site Site) (Property, error) {
-	queries := dbsqlc.New(tx)
+func createPropertyTx(ctx context.Context, tx pgx.Tx, command command, actor Actor, id PropertyID, site Site) (Property, error) {
+	queries, tenantID := dbsqlc.New(tx), actor.Tenant
 	tenant, err := tenantTx(ctx, queries, tenantID)
 	if err != nil {
 		return Property{}, err
@@ -78,7 +78,8 @@ func createPropertyTx(ctx context.Context, tx pgx.Tx, command command, tenantID 
 	if err != nil {
 		return Property{}, fmt.Errorf("insert the property %s: %w", id, err)
 	}
-	return propertyOf(row), nil
+	created := propertyOf(row)
+	return created, AuditTx(ctx, tx, actor, Change{Action: ActionPropertyCreate, Resource: created.ID, After: created.Site})
 }
 
 // Property is one property of the actor's tenant.

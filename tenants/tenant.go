@@ -81,7 +81,7 @@ func (s *Service) CreateTenant(ctx context.Context, actor Actor, requestKey stri
 	id := TenantID{UUID: uuid.NewSHA1(actor.Key.UUID, []byte(command.scope+"/"+requestKey))}
 	issue := issueKey(KeyID{UUID: uuid.NewSHA1(id.UUID, []byte("admin key"))}, KeyTypeAdmin, ModeLive)
 	return db.Replayable(ctx, s.db, "tenants.CreateTenant", func(ctx context.Context, tx pgx.Tx) (TenantCreated, error) {
-		return createTenantTx(ctx, tx, command, id, issue, input)
+		return createTenantTx(ctx, tx, command, actor, id, issue, input)
 	})
 }
 
@@ -111,7 +111,7 @@ func (s *Service) checkTenant(input NewTenant) (NewTenant, error) {
 	return input, checkProvider(providers, input.PaymentProvider, input.PaymentAccount)
 }
 
-func createTenantTx(ctx context.Context, tx pgx.Tx, command command, id TenantID, issue issuedKey, input NewTenant) (TenantCreated, error) {
+func createTenantTx(ctx context.Context, tx pgx.Tx, command command, actor Actor, id TenantID, issue issuedKey, input NewTenant) (TenantCreated, error) {
 	queries := dbsqlc.New(tx)
 	boxOffice := ChannelID{UUID: uuid.NewSHA1(id.UUID, []byte("box office"))}
 	_, replayed, err := command.claimTx(ctx, tx, uuid.Nil, input.HomeRegion, id.UUID)
@@ -151,7 +151,8 @@ func createTenantTx(ctx context.Context, tx pgx.Tx, command command, id TenantID
 	if err != nil {
 		return TenantCreated{}, err
 	}
-	return TenantCreated{Tenant: tenantOf(tenant), BoxOffice: channelOf(channel), AdminKey: key, Secret: issue.token}, nil
+	created := TenantCreated{Tenant: tenantOf(tenant), BoxOffice: channelOf(channel), AdminKey: key, Secret: issue.token}
+	return created, AuditAsTx(ctx, tx, id, actor.Author(), Change{Action: ActionTenantCreate, Resource: id, After: created.Tenant})
 }
 
 // tenantCreatedTx is the answer to a repeated call.

@@ -47,12 +47,12 @@ func (s *Service) CreateVenue(ctx context.Context, actor Actor, requestKey strin
 	}
 	id := ids.New[VenueKind](input.Region)
 	return db.Replayable(ctx, s.db, "tenants.CreateVenue", func(ctx context.Context, tx pgx.Tx) (Venue, error) {
-		return createVenueTx(ctx, tx, command, actor.Tenant, id, input.Site)
+		return createVenueTx(ctx, tx, command, actor, id, input.Site)
 	})
 }
 
-func createVenueTx(ctx context.Context, tx pgx.Tx, command command, tenantID TenantID, id VenueID, site Site) (Venue, error) {
-	queries := dbsqlc.New(tx)
+func createVenueTx(ctx context.Context, tx pgx.Tx, command command, actor Actor, id VenueID, site Site) (Venue, error) {
+	queries, tenantID := dbsqlc.New(tx), actor.Tenant
 	tenant, err := tenantTx(ctx, queries, tenantID)
 	if err != nil {
 		return Venue{}, err
@@ -78,7 +78,8 @@ func createVenueTx(ctx context.Context, tx pgx.Tx, command command, tenantID Ten
 	if err != nil {
 		return Venue{}, fmt.Errorf("insert the venue %s: %w", id, err)
 	}
-	return venueOf(row), nil
+	created := venueOf(row)
+	return created, AuditTx(ctx, tx, actor, Change{Action: ActionVenueCreate, Resource: created.ID, After: created.Site})
 }
 
 // Venue is one venue of the actor's tenant.

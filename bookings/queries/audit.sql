@@ -151,6 +151,30 @@ FROM (
 ORDER BY violations
 LIMIT @max_examples;
 
+-- name: AuditNightLimits :many
+-- The shared stock of a night is what the plan leaves besides the channels' own.
+SELECT p.tenant_id, p.region, p.room_type_id, p.night, count(*) OVER () AS violations
+FROM night_plans p
+LEFT JOIN night_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.room_type_id = p.room_type_id
+    AND c.bucket = '00000000-0000-0000-0000-000000000000'::uuid AND c.night = p.night
+WHERE (@every_tenant::boolean OR p.tenant_id = @tenant_id::uuid)
+    AND (c.night IS NULL OR c.sell_limit <> GREATEST(0, p.physical - p.out_of_order + p.oversell - p.allotted))
+ORDER BY violations
+LIMIT @max_examples;
+
+-- name: AuditNightsJobs :many
+-- A job that is done has no chunk left, and its chunks are the nights that it had to write.
+SELECT e.tenant_id, e.region, e.id, count(*) OVER () AS violations
+FROM night_edits e
+LEFT JOIN (
+    SELECT k.tenant_id, k.region, k.edit_id, sum(k.nights)::bigint AS nights, sum(CASE WHEN k.state = 'WAITING' THEN 1 ELSE 0 END)::bigint AS waiting
+    FROM night_edit_chunks k
+    GROUP BY k.tenant_id, k.region, k.edit_id) AS c ON c.tenant_id = e.tenant_id AND c.region = e.region AND c.edit_id = e.id
+WHERE (@every_tenant::boolean OR e.tenant_id = @tenant_id::uuid)
+    AND (COALESCE(c.nights, 0) <> e.nights OR (e.state = 'DONE' AND COALESCE(c.waiting, 0) > 0))
+ORDER BY violations
+LIMIT @max_examples;
+
 -- name: AuditLinesHaveCounters :many
 -- Counted lines of live holds and of bookings whose counter row does not exist.
 SELECT u.tenant_id, u.region, u.owner_id, u.kind, u.unit_id, u.night, count(*) OVER () AS violations

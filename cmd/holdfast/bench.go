@@ -21,7 +21,7 @@ type benchCommand struct {
 
 	JSON            bool     `name:"json" help:"Print JSON: with scenarios named, one object a line for each scenario and number of clients; else one object of everything."`
 	Seconds         float64  `default:"5" help:"How long each cell is measured, after a warm-up of a fifth of it."`
-	Sections        []string `default:"holds,map,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), map (reading a seat map while it changes), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong), waiting-room (a crowd that joins, waits and is let in)."`
+	Sections        []string `default:"holds,map,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), map (reading a seat map while it changes), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong), waiting-room (a crowd that joins, waits and is let in), capacity (nights set and loaded while another hotel sells)."`
 	Clients         []int    `default:"1,16,64" help:"How many clients hold at once, each its next hold when the last is answered."`
 	Rate            float64  `default:"0" help:"Offer so many holds a second however fast the answers come, and measure each from the moment it was due; 0 is as many as the clients get answered."`
 	Scenarios       []string `default:"seats,pool,nights" help:"What is held when no scenario is named: some of ${benchScenarios}."`
@@ -31,7 +31,7 @@ type benchCommand struct {
 	Seats           int      `default:"50000" help:"How many seats the generated hall has."`
 	Shows           int      `default:"1" help:"How many shows of the hall are on sale at least, to see what a large database costs; the seats of one after another are held."`
 	Shards          int      `default:"1" help:"Over how many rows the counter of the pool is split."`
-	Hotels          int      `default:"400" help:"How many hotels the flash sale has; ten of them are in the advertisement."`
+	Hotels          int      `default:"400" help:"How many hotels the flash sale has, ten of them in the advertisement, and how many of 10 room types capacity loads with 365 nights each."`
 	Guests          int      `default:"1000" help:"How many guests take turns to hold."`
 	Jobs            int      `default:"2000" help:"How many jobs are inserted at once and worked, in each of seven rounds."`
 	Nights          int      `default:"1000000" help:"How many nights the database has that is migrated."`
@@ -115,8 +115,9 @@ type benchConfig struct {
 	// Baseline also measures plain SQL, with BaselineClients: none are 1, 4, 16 and 64.
 	Baseline        bool
 	BaselineClients []int
-	// Seats is the size of the hall, Shows how many shows of it there are at least, Shards in how many rows the pool's counter is, Hotels how many the
-	// flash sale has, and Guests how many buyers there are.
+	// Seats is the size of the hall, Shows how many shows of it there are at least, Shards in how many rows
+	// the pool's counter is, Hotels how many the flash sale has and are loaded with a year of nights, and
+	// Guests how many buyers there are.
 	Seats, Shows, Shards, Hotels, Guests int
 	// Jobs are what a round inserts at once, Nights what the migrated database has, and Due how many
 	// holds are swept.
@@ -154,10 +155,11 @@ const (
 	benchTelling   = "webhooks"
 	benchAsking    = "reconcile"
 	benchSoaking   = "soak"
+	benchSetting   = "capacity"
 )
 
 func benchSections() []string {
-	return []string{benchHolds, benchMapping, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking, benchWaiting}
+	return []string{benchHolds, benchMapping, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking, benchWaiting, benchSetting}
 }
 
 // Validate names the flag that is out of bounds.
@@ -262,6 +264,7 @@ type benchReport struct {
 	Reconcile *benchReconciled `json:"reconcile,omitempty"`
 	Soak      *benchSoaked     `json:"soak,omitempty"`
 	Room      *benchRoom       `json:"waitingRoom,omitempty"`
+	Capacity  *benchCapacity   `json:"capacity,omitempty"`
 	// Memory is the server process's.
 	Memory benchMemory          `json:"memory"`
 	Audit  bookings.AuditReport `json:"audit"`
@@ -348,6 +351,12 @@ func runBench(ctx context.Context, config benchConfig) (report benchReport, err 
 		say("migration: a database with %d nights", config.Nights)
 		if report.Migration, err = measureMigration(ctx, s, config, say); err != nil {
 			return benchReport{}, err
+		}
+	}
+	if config.measures(benchSetting) {
+		say("capacity: a year of nights set, and of %d hotels of %d room types loaded, while another hotel sells", config.Hotels, benchChainTypes)
+		if report.Capacity, err = measureCapacity(ctx, a, config, say); err != nil {
+			return benchReport{}, fmt.Errorf("measure capacity: %w", err)
 		}
 	}
 	if err := measurePayments(ctx, a, config, &report, say); err != nil {
@@ -500,6 +509,9 @@ func printBenchSections(out io.Writer, report benchReport) {
 	}
 	if report.Room != nil {
 		report.Room.print(out)
+	}
+	if report.Capacity != nil {
+		report.Capacity.print(out)
 	}
 }
 

@@ -97,7 +97,7 @@ func measureMaps(ctx context.Context, a *app, config benchConfig, say func(strin
 		return nil, false, err
 	}
 	defer stock.api.close()
-	if err := stock.holdMany(ctx, len(stock.seats)/benchMapHeldShare); err != nil {
+	if err := stock.holdMany(ctx, benchSeatsPerHold*len(stock.triples)/benchMapHeldShare); err != nil {
 		return nil, false, err
 	}
 	if err := report.measure(ctx, stock, server.url, config, say); err != nil {
@@ -303,6 +303,12 @@ func (r *mapReader) watchAge(ctx context.Context) ([]time.Duration, error) {
 	}
 }
 
+// mapSeat is the next of the show's seats, in the random order of the triples.
+func (b *benchStock) mapSeat() inventory.SeatID {
+	next := b.nextSeat.Add(1) - 1
+	return b.triples[next/benchSeatsPerHold%uint64(len(b.triples))].seats[next%benchSeatsPerHold]
+}
+
 // holdMany lets guests hold so many of the shuffled seats, a hundred each.
 func (b *benchStock) holdMany(ctx context.Context, seats int) error {
 	many := int64(benchMapSeatsHeld)
@@ -312,7 +318,7 @@ func (b *benchStock) holdMany(ctx context.Context, seats int) error {
 	for i, held := 0, 0; held < seats; i++ {
 		wish := inventory.SeatsRequest{Show: b.show}
 		for range min(benchMapSeatsHeld, seats-held) {
-			wish.Seats = append(wish.Seats, b.seat().seat)
+			wish.Seats = append(wish.Seats, b.mapSeat())
 		}
 		guest, err := b.app.tenants.Authenticate(ctx, b.key, b.guests[i%len(b.guests)].session)
 		if err != nil {
@@ -339,9 +345,8 @@ func (b *benchStock) sell(ctx context.Context) (int, error) {
 			return held, nil
 		case <-ticker.C:
 		}
-		seat := b.seat()
 		_, err := ask[apiPlaced](ctx, b.guests[held%len(b.guests)], apiBenchHold, map[string]any{
-			"input": map[string]any{"requestKey": uuid.NewString(), "lines": []apiInput{seatsInput(seat.show.String(), seat.seat.String())}},
+			"input": map[string]any{"requestKey": uuid.NewString(), "lines": []apiInput{seatsInput(b.show.String(), b.mapSeat().String())}},
 		})
 		if ctx.Err() != nil {
 			return held, nil

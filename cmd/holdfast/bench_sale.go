@@ -89,7 +89,9 @@ func (b *benchStock) makeChainHotel(ctx context.Context, name string) (benchHote
 		return benchHotel{}, err
 	}
 	rooms, rate := int64(benchSaleRooms), int64(benchNightMinor)
-	_, err = b.app.inventory.SetNights(ctx, b.actor, room, inventory.NightRange{First: b.first, Last: b.first.AddDays(benchSaleNights - 1)},
-		inventory.NightChange{Physical: &rooms, RateMinor: &rate})
+	_, err = b.app.inventory.SetNights(ctx, b.actor, inventory.NightsEdit{
+		RoomType: &room, Nights: inventory.NightRange{First: b.first, Last: b.first.AddDays(benchSaleNights - 1)},
+		Change: inventory.NightChange{Physical: &rooms, RateMinor: &rate},
+	})
 	return benchHotel{house: property.ID, room: room}, err
 }

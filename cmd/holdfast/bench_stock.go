@@ -51,8 +51,8 @@ type benchStock struct {
 
 	api    *apiClient
 	guests []apiCaller
-	// nextTriple and nextGuest count what was given out.
-	nextTriple, nextGuest atomic.Uint64
+	// nextTriple, nextSeat and nextGuest count what was given out.
+	nextTriple, nextSeat, nextGuest atomic.Uint64
 }
 
 // benchTriple is a group of seats of one show.
@@ -248,8 +248,10 @@ func (b *benchStock) makeHotel(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if _, err := b.app.inventory.SetNights(ctx, b.actor, room, inventory.NightRange{First: b.first, Last: b.first.AddDays(benchNightCount - 1)},
-			inventory.NightChange{Physical: &rooms, RateMinor: &rate}); err != nil {
+		if _, err := b.app.inventory.SetNights(ctx, b.actor, inventory.NightsEdit{
+			RoomType: &room, Nights: inventory.NightRange{First: b.first, Last: b.first.AddDays(benchNightCount - 1)},
+			Change: inventory.NightChange{Physical: &rooms, RateMinor: &rate},
+		}); err != nil {
 			return err
 		}
 		b.rooms = append(b.rooms, room)

@@ -45,17 +45,23 @@ type httpOptions struct {
 // handler is everything that the process serves.
 func (a *app) handler(options httpOptions) (http.Handler, error) {
 	streams := graph.NewStreams()
-	api, err := graph.NewHandler(graph.Config{
+	config := graph.Config{
 		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Advisor: a.advisor, Events: a.events, Admission: a.admission, Authorizer: a.policy,
 		Introspection: options.introspection, Logger: a.logger, Metrics: a.store.registry, Streams: streams,
 		RateLimits: options.rateLimits, Lanes: options.lanes,
-	})
+	}
+	api, err := graph.NewHandler(config)
 	if err != nil {
 		return nil, fmt.Errorf("set up the API: %w", err)
+	}
+	reports, err := graph.NewReports(config)
+	if err != nil {
+		return nil, fmt.Errorf("set up the reports: %w", err)
 	}
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", api)
 	mux.Handle("GET /waiting-rooms/{address}", graph.NewWaitingRoomHandler(a.admission))
+	mux.Handle("/reports/", reports)
 	if options.explorer != nil {
 		mux.Handle("/explorer/", http.StripPrefix("/explorer", explorer.Handler(*options.explorer)))
 		mux.Handle("GET /{$}", http.RedirectHandler("/explorer/", http.StatusSeeOther))

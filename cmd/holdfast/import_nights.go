@@ -124,6 +124,6 @@ func printNights(out io.Writer, set inventory.NightsSet) {
 	}
 	fmt.Fprintf(out, "More is sold than the limit allows now; these sell nothing until they are below it:\n")
 	for _, night := range set.Oversold {
-		fmt.Fprintf(out, "  %s  limit %d, sold or held %d\n", night.Night, night.SellLimit, night.Taken)
+		fmt.Fprintf(out, "  %s  limit %d, sold or held %d\n", night.Night, night.SellLimit, night.Taken())
 	}
 }

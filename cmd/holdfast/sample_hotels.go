@@ -98,7 +98,9 @@ func (l sampleLoad) hotel(ctx context.Context, h sampleHotel) error {
 	}
 	if h.houseLimit > 0 {
 		nights := inventory.NightRange{First: today.AddDays(sampleHouseLimitFrom), Last: today.AddDays(sampleHouseLimitFrom + sampleHouseLimitNights - 1)}
-		if _, err := l.inventory.SetHouseLimit(ctx, l.owner, property.ID, nights, &h.houseLimit); err != nil {
+		if _, err := l.inventory.SetNights(ctx, l.owner, inventory.NightsEdit{
+			Property: &property.ID, Nights: nights, Change: inventory.NightChange{HouseLimit: &h.houseLimit},
+		}); err != nil {
 			return fmt.Errorf("set the house limit: %w", err)
 		}
 	}

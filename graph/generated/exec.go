@@ -5,6 +5,7 @@ package generated
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -35,6 +36,9 @@ type ResolverRoot interface {
 	Event() EventResolver
 	Hold() HoldResolver
 	Mutation() MutationResolver
+	NightsJob() NightsJobResolver
+	NightsSet() NightsSetResolver
+	OversoldNight() OversoldNightResolver
 	Payment() PaymentResolver
 	Property() PropertyResolver
 	Query() QueryResolver
@@ -106,7 +110,7 @@ type MutationResolver interface {
 	ReleaseHold(ctx context.Context, input ReleaseHoldInput) (ReleaseHoldResult, error)
 	CreateRoomType(ctx context.Context, input CreateRoomTypeInput) (*RoomType, error)
 	SetNights(ctx context.Context, input SetNightsInput) (*NightsSet, error)
-	SetHouseLimit(ctx context.Context, input SetHouseLimitInput) (*NightsSet, error)
+	CancelNightsJob(ctx context.Context, job string) (*NightsJob, error)
 	ApplyOversellAdvice(ctx context.Context, input OversellAdviceInput) (*OversellApplied, error)
 	ResolveReview(ctx context.Context, input ResolveReviewInput) (*Review, error)
 	CreatePresaleCodes(ctx context.Context, input CreatePresaleCodesInput) ([]PresaleCode, error)
@@ -127,6 +131,17 @@ type MutationResolver interface {
 	StartGuestSession(ctx context.Context, region *string) (*GuestSession, error)
 	SetTerms(ctx context.Context, input SetTermsInput) (*Terms, error)
 }
+type NightsJobResolver interface {
+	Chunks(ctx context.Context, obj *NightsJob, first int64, after *string) (*NightsChunkConnection, error)
+}
+type NightsSetResolver interface {
+	Job(ctx context.Context, obj *NightsSet) (*NightsJob, error)
+}
+type OversoldNightResolver interface {
+	RoomType(ctx context.Context, obj *OversoldNight) (*RoomType, error)
+
+	Bookings(ctx context.Context, obj *OversoldNight, first int64, after *string) (*BookingConnection, error)
+}
 type PaymentResolver interface {
 	Refunds(ctx context.Context, obj *Payment) ([]Refund, error)
 	Disputes(ctx context.Context, obj *Payment) ([]Dispute, error)
@@ -136,6 +151,8 @@ type PropertyResolver interface {
 	TaxRate(ctx context.Context, obj *Property) (*TaxRate, error)
 	RoomTypes(ctx context.Context, obj *Property) ([]RoomType, error)
 	Calendar(ctx context.Context, obj *Property, from civil.Date, to civil.Date, roomTypes []string) (*Calendar, error)
+	Occupancy(ctx context.Context, obj *Property, from civil.Date, to civil.Date) (*OccupancyReport, error)
+	PickUp(ctx context.Context, obj *Property, from civil.Date, to civil.Date, since time.Time, until time.Time) (*PickUpReport, error)
 }
 type QueryResolver interface {
 	Node(ctx context.Context, id string) (Node, error)
@@ -149,16 +166,23 @@ type QueryResolver interface {
 	Audit(ctx context.Context, tenant *string) (*AuditReport, error)
 	CancellationPolicy(ctx context.Context, show *string, venue *string, property *string) (*CancellationPolicy, error)
 	FailedRefunds(ctx context.Context, region string, first int64, after *string) (*FailedRefundConnection, error)
+	AuditEntries(ctx context.Context, region *string, resource *string, actor *string, since *time.Time, until *time.Time, tenant *string, first int64, after *string) (*AuditEntryConnection, error)
 	Events(ctx context.Context, region string, first int64, after *string, since *time.Time) (*ChangeEventConnection, error)
 	WebhookEndpoints(ctx context.Context, first int64, after *string) (*WebhookEndpointConnection, error)
 	WebhookEndpoint(ctx context.Context, id string) (*WebhookEndpoint, error)
 	WebhookDeliveries(ctx context.Context, endpoint string, region string, state *WebhookDeliveryState, first int64, after *string) (*WebhookDeliveryConnection, error)
 	Hold(ctx context.Context, id string) (*Hold, error)
+	NightsJob(ctx context.Context, id string) (*NightsJob, error)
+	NightsJobs(ctx context.Context, property string, first int64, after *string) (*NightsJobConnection, error)
+	OversoldNights(ctx context.Context, property string, from civil.Date, to civil.Date, first int64, after *string) (*OversoldNightConnection, error)
 	OversellAdvice(ctx context.Context, input OversellAdviceInput) (*OversellAdvice, error)
 	UnresolvedPayments(ctx context.Context, region string, first int64, after *string) (*UnresolvedPaymentConnection, error)
 	Repairs(ctx context.Context, day civil.Date, region string, first int64, after *string) (*RepairReport, error)
 	PaymentTimeline(ctx context.Context, hold *string, booking *string) (*PaymentTimeline, error)
 	PresaleCodes(ctx context.Context, show string, first int64, after *string) (*PresaleCodeConnection, error)
+	SeatHistory(ctx context.Context, show string, seat string, first int64, after *string) (*UnitEventConnection, error)
+	PoolHistory(ctx context.Context, pool string, first int64, after *string) (*UnitEventConnection, error)
+	NightHistory(ctx context.Context, roomType string, night civil.Date, first int64, after *string) (*UnitEventConnection, error)
 	Shows(ctx context.Context, region *string, venue *string, from *time.Time, first int64, after *string) (*ShowConnection, error)
 	Show(ctx context.Context, id string) (*Show, error)
 	Chart(ctx context.Context, id string) (*Chart, error)
@@ -288,7 +312,6 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("SeatsInput", ec.unmarshalInputSeatsInput),
 			graphql.NewInputUnmarshaler("SetCancellationPolicyInput", ec.unmarshalInputSetCancellationPolicyInput),
 			graphql.NewInputUnmarshaler("SetChannelSuspendedInput", ec.unmarshalInputSetChannelSuspendedInput),
-			graphql.NewInputUnmarshaler("SetHouseLimitInput", ec.unmarshalInputSetHouseLimitInput),
 			graphql.NewInputUnmarshaler("SetNightsInput", ec.unmarshalInputSetNightsInput),
 			graphql.NewInputUnmarshaler("SetPoolCapacityInput", ec.unmarshalInputSetPoolCapacityInput),
 			graphql.NewInputUnmarshaler("SetPoolShardsInput", ec.unmarshalInputSetPoolShardsInput),
@@ -2675,6 +2698,119 @@ type FailedRefundEdge {
   node: FailedRefund!
 }
 `, BuiltIn: false},
+	{Name: "../schema/changes.graphqls", Input: `extend type Query {
+  """
+  What admins have changed, the newest first: who, when, from where, and how it was before and after.
+  Entries are written with the change itself and never altered. Changes of what belongs to a hotel or
+  venue are kept in its region, all others in the tenant's home region.
+  """
+  auditEntries(
+    "Which region, such as \"eu\"; by default that of the resource, or else the tenant's home."
+    region: String
+    "Only changes of this, by its public id."
+    resource: String
+    "Only changes by this key or member, by its public id."
+    actor: String
+    "Only changes from this moment on."
+    since: DateTime
+    "Only changes before this moment."
+    until: DateTime
+    "Whose; by default the key's own tenant. A platform key that leaves it out is shown the changes of the installation."
+    tenant: ID
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): AuditEntryConnection!
+}
+
+"""
+Any JSON value, written as it is.
+"""
+scalar JSON
+
+"""
+One change that an admin made.
+"""
+type AuditEntry {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  When it was made, by the database's clock.
+  """
+  changedAt: DateTime!
+  """
+  The public id of the key or member that made it.
+  """
+  actor: String!
+  """
+  The public id of the guest session that the request came with; null for none.
+  """
+  session: String
+  """
+  The network address that the request came from; null for a command on the server itself.
+  """
+  address: String
+  """
+  The id of the request, as its answer and the server's log have it; null for a command on the server.
+  """
+  requestId: String
+  """
+  What was done, as resource and verb, such as "nights.set"; the table of roles has the list.
+  """
+  action: String!
+  """
+  The public id of what was changed.
+  """
+  resource: String!
+  """
+  Why, where the command takes a reason.
+  """
+  reason: String
+  """
+  What was changed, as it was; null for what did not exist. No secret is ever in it.
+  """
+  before: JSON
+  """
+  What was changed, as it is since; null for what exists no more.
+  """
+  after: JSON
+}
+
+"""
+A page of changes.
+"""
+type AuditEntryConnection {
+  """
+  The changes with their cursors.
+  """
+  edges: [AuditEntryEdge!]!
+  """
+  The changes alone.
+  """
+  nodes: [AuditEntry!]!
+  """
+  Where the page stands in the list.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A change with its cursor.
+"""
+type AuditEntryEdge {
+  """
+  Where the change stands in the list.
+  """
+  cursor: String!
+  """
+  The change.
+  """
+  node: AuditEntry!
+}
+`, BuiltIn: false},
 	{Name: "../schema/common.graphqls", Input: `"""
 An instant, as RFC 3339 writes it, such as "2027-03-14T19:30:00Z". Answers are in UTC.
 """
@@ -3664,6 +3800,16 @@ input PlaceHoldInput {
   is placed. It is no part of what the request key stands for: the same request again needs no second one.
   """
   grant: ID
+  """
+  Holds nights although they are closed for sale, for arrival or for departure, or the stay is too short
+  or too long for them. For staff who may; the log of changes keeps who did and why. What there is to
+  sell, oversell and house limit included, is never exceeded.
+  """
+  overrideRestrictions: Boolean! = false
+  """
+  Why restrictions are overridden, 1 to 500 characters; needed with overrideRestrictions.
+  """
+  overrideReason: String
 }
 
 """
@@ -3872,21 +4018,6 @@ extend type Mutation {
     "The room type to be."
     input: CreateRoomTypeInput!
   ): RoomType!
-  """
-  Sets stock, rate and restrictions on every night of a range, all or none. Other nights, and what
-  the change does not name, stay as they are.
-  """
-  setNights(
-    "The nights and what to set on them."
-    input: SetNightsInput!
-  ): NightsSet!
-  """
-  Caps the sum over all room types of a hotel on each night of a range.
-  """
-  setHouseLimit(
-    "The nights and their limit."
-    input: SetHouseLimitInput!
-  ): NightsSet!
 }
 
 """
@@ -3996,163 +4127,6 @@ input CreateRoomTypeInput {
   """
   maxGuests: Int!
 }
-
-"""
-Nights of a range that fall on some weekdays.
-"""
-input NightRangeInput {
-  """
-  The first night.
-  """
-  from: Date!
-  """
-  The last night, included, at most 730 days after the first.
-  """
-  to: Date!
-  """
-  Only nights that begin on these weekdays; none means all.
-  """
-  weekdays: [Weekday!]! = []
-}
-
-"""
-A day of the week.
-"""
-enum Weekday {
-  "Monday."
-  MONDAY
-  "Tuesday."
-  TUESDAY
-  "Wednesday."
-  WEDNESDAY
-  "Thursday."
-  THURSDAY
-  "Friday."
-  FRIDAY
-  "Saturday."
-  SATURDAY
-  "Sunday."
-  SUNDAY
-}
-
-"""
-A change of nights.
-"""
-input SetNightsInput {
-  """
-  The room type.
-  """
-  roomType: ID!
-  """
-  Which nights.
-  """
-  nights: NightRangeInput!
-  """
-  What to set on each of them.
-  """
-  change: NightChangeInput!
-}
-
-"""
-What to set on a night; what is left out stays. A night that is not planned yet needs physical.
-"""
-input NightChangeInput {
-  """
-  How many rooms of the type there are, 0 to 100000.
-  """
-  physical: Int
-  """
-  How many of them cannot be sold.
-  """
-  outOfOrder: Int
-  """
-  How many more than there are may be sold.
-  """
-  oversell: Int
-  """
-  Whether the night is closed for sale.
-  """
-  stopSell: Boolean
-  """
-  Whether no stay may begin on this night.
-  """
-  closedToArrival: Boolean
-  """
-  Whether no stay may end on this date.
-  """
-  closedToDeparture: Boolean
-  """
-  How many nights a stay that begins here must have, up to 366; 0 is no rule.
-  """
-  minStayArrival: Int
-  """
-  How many nights a stay that begins here may have, up to 366; 0 is no rule.
-  """
-  maxStayArrival: Int
-  """
-  How many nights a stay that includes this night must have, up to 366; 0 is no rule.
-  """
-  minStayThrough: Int
-  """
-  How many nights a stay that includes this night may have, up to 366; 0 is no rule.
-  """
-  maxStayThrough: Int
-  """
-  The price of one room, in minor units of the hotel's currency, 0 to 1000000000000.
-  """
-  rateMinor: Int64
-}
-
-"""
-A limit over all room types.
-"""
-input SetHouseLimitInput {
-  """
-  The hotel.
-  """
-  property: ID!
-  """
-  Which nights.
-  """
-  nights: NightRangeInput!
-  """
-  How many rooms of all types together may be sold, 0 to 1000000; null removes the limit.
-  """
-  limit: Int
-}
-
-"""
-What a change of nights did.
-"""
-type NightsSet {
-  """
-  How many nights were written.
-  """
-  nights: Int!
-  """
-  The nights that now have more sold than their limit. What is sold stays, and nothing more is sold
-  until it is below the limit.
-  """
-  oversold: [OversoldNight!]!
-}
-
-"""
-A night with more sold than its limit.
-"""
-type OversoldNight {
-  """
-  The night.
-  """
-  night: Date!
-  """
-  How many rooms may be sold.
-  """
-  sellLimit: Int!
-  """
-  How many rooms are held or sold.
-  """
-  taken: Int!
-}
 `, BuiltIn: false},
 	{Name: "../schema/maps.graphqls", Input: `extend type SeatMap {
   """
@@ -4245,6 +4219,493 @@ type Subscription {
     "The hold's id."
     hold: ID!
   ): Hold!
+}
+`, BuiltIn: false},
+	{Name: "../schema/nights.graphqls", Input: `extend type Query {
+  """
+  An edit of nights that runs as a job, and how far it is.
+  """
+  nightsJob(
+    "The job's id, from setNights."
+    id: ID!
+  ): NightsJob
+  """
+  The jobs that edit nights of a hotel, the newest first.
+  """
+  nightsJobs(
+    "The hotel."
+    property: ID!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): NightsJobConnection!
+  """
+  The nights of a hotel with more taken than may be sold, of its room types and of the house, by date.
+  What they list is what setNights answers with, for edits that ran as a job and for any other time.
+  """
+  oversoldNights(
+    "The hotel."
+    property: ID!
+    "The first night."
+    from: Date!
+    "The last night, at most 730 days after the first."
+    to: Date!
+    "How many, 1 to 100."
+    first: Int! = 50
+    "The endCursor of the page before."
+    after: String
+  ): OversoldNightConnection!
+}
+
+extend type Mutation {
+  """
+  Sets stock, oversell, rate, restrictions and house limit on every night of a range, all or none. Other
+  nights, and what the change does not name, stay as they are. A limit below what is sold is not
+  refused: what is sold stays sold, nothing more is sold until it is below the limit, and the answer
+  lists those nights.
+
+  Up to 731 nights, counted for each room type and once for the house, are one transaction; more are
+  written by a job, for which the input needs a request key.
+  """
+  setNights(
+    "The nights and what to set on them."
+    input: SetNightsInput!
+  ): NightsSet!
+  """
+  Ends a job before its next chunk; saying it twice changes nothing. What is written stays written.
+  """
+  cancelNightsJob(
+    "The job."
+    job: ID!
+  ): NightsJob!
+}
+
+"""
+Nights of a range that fall on some weekdays.
+"""
+input NightRangeInput {
+  """
+  The first night.
+  """
+  from: Date!
+  """
+  The last night, included, at most 1826 days after the first.
+  """
+  to: Date!
+  """
+  Only nights that begin on these weekdays; by default all.
+  """
+  weekdays: [Weekday!]
+}
+
+"""
+A day of the week.
+"""
+enum Weekday {
+  "Monday."
+  MONDAY
+  "Tuesday."
+  TUESDAY
+  "Wednesday."
+  WEDNESDAY
+  "Thursday."
+  THURSDAY
+  "Friday."
+  FRIDAY
+  "Saturday."
+  SATURDAY
+  "Sunday."
+  SUNDAY
+}
+
+"""
+A change of nights.
+"""
+input SetNightsInput {
+  """
+  The request's own key, 1 to 255 characters. An edit that becomes a job needs one; a shorter edit
+  writes the same again when it is repeated, and needs none.
+  """
+  requestKey: String
+  """
+  The room type. Exactly one of roomType and property is given.
+  """
+  roomType: ID
+  """
+  The hotel: all its room types.
+  """
+  property: ID
+  """
+  Which nights.
+  """
+  nights: NightRangeInput!
+  """
+  What to set on each of them.
+  """
+  change: NightChangeInput!
+}
+
+"""
+What to set on a night; what is left out stays. A night that is not planned yet needs physical.
+"""
+input NightChangeInput {
+  """
+  How many rooms of the type there are, 0 to 100000.
+  """
+  physical: Int
+  """
+  How many of them cannot be sold.
+  """
+  outOfOrder: Int
+  """
+  How many rooms more than there are may be sold. It takes the place of oversellPercent.
+  """
+  oversell: Int
+  """
+  How many more may be sold, in percent of the rooms that are not out of order, 0 to 100, rounded down
+  to whole rooms. It follows the rooms when their number changes, and takes the place of oversell.
+  """
+  oversellPercent: Int
+  """
+  Whether the night is closed for sale.
+  """
+  stopSell: Boolean
+  """
+  Whether no stay may begin on this night.
+  """
+  closedToArrival: Boolean
+  """
+  Whether no stay may end on this date.
+  """
+  closedToDeparture: Boolean
+  """
+  How many nights a stay that begins here must have, up to 366; 0 is no rule.
+  """
+  minStayArrival: Int
+  """
+  How many nights a stay that begins here may have, up to 366; 0 is no rule.
+  """
+  maxStayArrival: Int
+  """
+  How many nights a stay that includes this night must have, up to 366; 0 is no rule.
+  """
+  minStayThrough: Int
+  """
+  How many nights a stay that includes this night may have, up to 366; 0 is no rule.
+  """
+  maxStayThrough: Int
+  """
+  The price of one room, in minor units of the hotel's currency, 0 to 1000000000000.
+  """
+  rateMinor: Int64
+  """
+  How many rooms of all types of the hotel together may be sold, 0 to 1000000. It is one limit for the
+  hotel, whichever room type the edit names.
+  """
+  houseLimit: Int
+  """
+  Takes the house limit away.
+  """
+  noHouseLimit: Boolean! = false
+}
+
+"""
+What a change of nights did.
+"""
+type NightsSet {
+  """
+  How many nights were written, counted for each room type and once for the house; 0 where a job
+  writes them.
+  """
+  nights: Int!
+  """
+  The nights that now have more sold than their limit. What is sold stays, and nothing more is sold
+  until it is below the limit.
+  """
+  oversold: [OversoldNight!]!
+  """
+  The job that writes the nights; null when they are written.
+  """
+  job: NightsJob
+}
+
+"""
+A night of a room type, or of a whole house, with more taken than its limit.
+"""
+type OversoldNight {
+  """
+  The night.
+  """
+  night: Date!
+  """
+  The room type; null for the house.
+  """
+  roomType: RoomType
+  """
+  How many rooms may be sold, whatever is allotted to whom.
+  """
+  sellLimit: Int!
+  """
+  How many rooms are held or sold.
+  """
+  taken: Int!
+  """
+  How many of them are held.
+  """
+  held: Int!
+  """
+  How many of them are sold.
+  """
+  booked: Int!
+  """
+  How many too many: above the night's limit, or above what the channels' allotments leave for all.
+  """
+  excess: Int!
+  """
+  The bookings that have rooms of the night, from the newest: for whoever looks for guests to move.
+  """
+  bookings(
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): BookingConnection!
+}
+
+"""
+A page of oversold nights.
+"""
+type OversoldNightConnection {
+  """
+  The nights with their cursors.
+  """
+  edges: [OversoldNightEdge!]!
+  """
+  The nights alone.
+  """
+  nodes: [OversoldNight!]!
+  """
+  Where the page stands in the list.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+An oversold night with its cursor.
+"""
+type OversoldNightEdge {
+  """
+  Where the night stands in the list.
+  """
+  cursor: String!
+  """
+  The night.
+  """
+  node: OversoldNight!
+}
+
+"""
+An edit of nights that is too large for one transaction. It is written in chunks, each all or none, by
+whichever process works; when that ends, another goes on with the next chunk.
+"""
+type NightsJob implements Node {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  The hotel.
+  """
+  propertyId: ID!
+  """
+  The room type; null for all of the hotel.
+  """
+  roomTypeId: ID
+  """
+  The first night.
+  """
+  from: Date!
+  """
+  The last night, included.
+  """
+  to: Date!
+  """
+  Where it stands.
+  """
+  state: NightsJobState!
+  """
+  How many nights it has to write.
+  """
+  nights: Int!
+  """
+  How many it has written.
+  """
+  nightsWritten: Int!
+  """
+  How many chunks it has.
+  """
+  chunkCount: Int!
+  """
+  How many chunks are still to be written.
+  """
+  chunksWaiting: Int!
+  """
+  How many chunks could not be written.
+  """
+  chunksFailed: Int!
+  """
+  How many nights were sold above their limit when they were written; oversoldNights lists those that
+  are.
+  """
+  oversold: Int!
+  """
+  When it was asked for.
+  """
+  createdAt: DateTime!
+  """
+  When it ended; null while it runs.
+  """
+  endedAt: DateTime
+  """
+  Its chunks in their order.
+  """
+  chunks(
+    "How many, 1 to 100."
+    first: Int! = 50
+    "The endCursor of the page before."
+    after: String
+  ): NightsChunkConnection!
+}
+
+"""
+Where a job stands.
+"""
+enum NightsJobState {
+  "It has chunks to write, or waits for a process that writes them."
+  RUNNING
+  "It has been through all its chunks."
+  DONE
+  "It was ended before its last chunk."
+  CANCELLED
+}
+
+"""
+A page of jobs.
+"""
+type NightsJobConnection {
+  """
+  The jobs with their cursors.
+  """
+  edges: [NightsJobEdge!]!
+  """
+  The jobs alone.
+  """
+  nodes: [NightsJob!]!
+  """
+  Where the page stands in the list.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A job with its cursor.
+"""
+type NightsJobEdge {
+  """
+  Where the job stands in the list.
+  """
+  cursor: String!
+  """
+  The job.
+  """
+  node: NightsJob!
+}
+
+"""
+A part of a job: nights of one room type, or of the house, written in one transaction.
+"""
+type NightsChunk {
+  """
+  Its place in the job, from 0.
+  """
+  ordinal: Int!
+  """
+  The room type; null for the house.
+  """
+  roomTypeId: ID
+  """
+  The first night.
+  """
+  from: Date!
+  """
+  The last night, included.
+  """
+  to: Date!
+  """
+  How many nights it has.
+  """
+  nights: Int!
+  """
+  What became of it.
+  """
+  state: NightsChunkState!
+  """
+  How many of its nights were sold above their limit when it was written.
+  """
+  oversold: Int!
+  """
+  Why it could not be written, naming the field of the change; null otherwise.
+  """
+  fault: String
+  """
+  When it was written or failed; null while it waits.
+  """
+  endedAt: DateTime
+}
+
+"""
+What became of a part of a job.
+"""
+enum NightsChunkState {
+  "It is to be written."
+  WAITING
+  "All its nights are written."
+  WRITTEN
+  "Nothing of it could be written: a night was edited meanwhile and cannot take the change."
+  FAILED
+}
+
+"""
+A page of chunks.
+"""
+type NightsChunkConnection {
+  """
+  The chunks with their cursors.
+  """
+  edges: [NightsChunkEdge!]!
+  """
+  The chunks alone.
+  """
+  nodes: [NightsChunk!]!
+  """
+  Where the page stands in the list.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A chunk with its cursor.
+"""
+type NightsChunkEdge {
+  """
+  Where the chunk stands in the list.
+  """
+  cursor: String!
+  """
+  The chunk.
+  """
+  node: NightsChunk!
 }
 `, BuiltIn: false},
 	{Name: "../schema/overbooking.graphqls", Input: `extend type Query {
@@ -5038,6 +5499,284 @@ input ChangePresaleCodeInput {
   Until when it is good.
   """
   closesAt: DateTime
+}
+`, BuiltIn: false},
+	{Name: "../schema/reports.graphqls", Input: `extend type Query {
+  """
+  Everything that became of one seat of a show, the newest first, from the lines of its holds and
+  bookings.
+  """
+  seatHistory(
+    "The show."
+    show: ID!
+    "The seat."
+    seat: ID!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): UnitEventConnection!
+  """
+  Everything that became of the units of a pool, the newest first.
+  """
+  poolHistory(
+    "The pool."
+    pool: ID!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): UnitEventConnection!
+  """
+  Everything that became of the rooms of one type on one night, the newest first. What admins set on the
+  night is in auditEntries.
+  """
+  nightHistory(
+    "The room type."
+    roomType: ID!
+    "The night."
+    night: Date!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): UnitEventConnection!
+}
+
+extend type Property {
+  """
+  What there is and what is taken of it, by night and room type. On CockroachDB the answer may be five
+  seconds old. The same as CSV: GET /reports/occupancy.csv?property=…&from=…&to=… with the same key.
+  """
+  occupancy(
+    "The first night."
+    from: Date!
+    "The last night, at most 365 days after the first."
+    to: Date!
+  ): OccupancyReport!
+  """
+  How the books have changed between two moments, by night and room type. On CockroachDB the answer may
+  be five seconds old. The same as CSV: GET /reports/pickup.csv with property, from, to, since and until.
+  """
+  pickUp(
+    "The first night."
+    from: Date!
+    "The last night, at most 365 days after the first."
+    to: Date!
+    "What was on the books at this moment is compared."
+    since: DateTime!
+    "With what was on the books at this moment."
+    until: DateTime!
+  ): PickUpReport!
+}
+
+"""
+One step in what became of a unit.
+"""
+type UnitEvent {
+  """
+  When, by the database's clock.
+  """
+  at: DateTime!
+  """
+  What happened.
+  """
+  change: UnitChange!
+  """
+  Of how many units; 1 for a seat.
+  """
+  quantity: Int!
+  """
+  The hold that had them.
+  """
+  holdId: ID!
+  """
+  The booking, for what was sold.
+  """
+  bookingId: ID
+  """
+  The channel of the sale.
+  """
+  channelId: ID!
+  """
+  The public id of the session or key that did it; null when time passed or a payment decided.
+  """
+  actor: String
+  """
+  Why, where more is known than the change says.
+  """
+  reason: String
+}
+
+"""
+What can become of a unit.
+"""
+enum UnitChange {
+  "It was held."
+  HELD
+  "Its hold was extended."
+  EXTENDED
+  "Its hold was released, by its buyer or because the payment was declined."
+  RELEASED
+  "Its hold's deadline passed."
+  EXPIRED
+  "It was sold."
+  SOLD
+  "Its sale was cancelled."
+  CANCELLED
+}
+
+"""
+A page of a history.
+"""
+type UnitEventConnection {
+  """
+  The steps with their cursors.
+  """
+  edges: [UnitEventEdge!]!
+  """
+  The steps alone.
+  """
+  nodes: [UnitEvent!]!
+  """
+  Where the page stands in the list.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A step with its cursor.
+"""
+type UnitEventEdge {
+  """
+  Where the step stands in the list.
+  """
+  cursor: String!
+  """
+  The step.
+  """
+  node: UnitEvent!
+}
+
+"""
+What there is at a hotel and what is taken.
+"""
+type OccupancyReport {
+  """
+  When it was so, by the database's clock.
+  """
+  asOf: DateTime!
+  """
+  The planned nights of each room type, by date.
+  """
+  nights: [OccupiedNight!]!
+}
+
+"""
+One night of one room type.
+"""
+type OccupiedNight {
+  """
+  The room type.
+  """
+  roomTypeId: ID!
+  """
+  The room type's name.
+  """
+  roomTypeName: String!
+  """
+  The night.
+  """
+  night: Date!
+  """
+  How many rooms there are.
+  """
+  physical: Int!
+  """
+  How many of them cannot be sold.
+  """
+  outOfOrder: Int!
+  """
+  How many more may be sold.
+  """
+  oversell: Int!
+  """
+  How many are set aside for channels.
+  """
+  allotted: Int!
+  """
+  How many rooms are held, by every channel.
+  """
+  held: Int!
+  """
+  How many rooms are sold, by every channel; those of guests who did not come are.
+  """
+  booked: Int!
+  """
+  Sold rooms in hundredths of a percent of the rooms that are not out of order, rounded down; null when
+  there is none. More than 10000 is an oversold night.
+  """
+  occupancyBasisPoints: Int
+  """
+  The price of the sold rooms on this night, tax included.
+  """
+  revenue: Money!
+}
+
+"""
+How the books of a hotel have changed between two moments.
+"""
+type PickUpReport {
+  """
+  When it was so, by the database's clock.
+  """
+  asOf: DateTime!
+  """
+  The nights of each room type of which anything was ever sold, by date.
+  """
+  nights: [PickedUpNight!]!
+}
+
+"""
+One night of one room type: roomsAfter is roomsBefore plus sold less cancelled.
+"""
+type PickedUpNight {
+  """
+  The room type.
+  """
+  roomTypeId: ID!
+  """
+  The room type's name.
+  """
+  roomTypeName: String!
+  """
+  The night.
+  """
+  night: Date!
+  """
+  Rooms sold between the moments.
+  """
+  sold: Int!
+  """
+  Rooms cancelled between the moments.
+  """
+  cancelled: Int!
+  """
+  Rooms on the books at the first moment.
+  """
+  roomsBefore: Int!
+  """
+  Rooms on the books at the second moment.
+  """
+  roomsAfter: Int!
+  """
+  Their price on this night at the first moment, tax included.
+  """
+  revenueBefore: Money!
+  """
+  Their price on this night at the second moment, tax included.
+  """
+  revenueAfter: Money!
 }
 `, BuiltIn: false},
 	{Name: "../schema/shows.graphqls", Input: `extend type Query {
@@ -7035,6 +7774,56 @@ func (ec *executionContext) childFields_AuditCheck(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type AuditCheck", field.Name)
 }
 
+func (ec *executionContext) childFields_AuditEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AuditEntry_id(ctx, field)
+	case "changedAt":
+		return ec.fieldContext_AuditEntry_changedAt(ctx, field)
+	case "actor":
+		return ec.fieldContext_AuditEntry_actor(ctx, field)
+	case "session":
+		return ec.fieldContext_AuditEntry_session(ctx, field)
+	case "address":
+		return ec.fieldContext_AuditEntry_address(ctx, field)
+	case "requestId":
+		return ec.fieldContext_AuditEntry_requestId(ctx, field)
+	case "action":
+		return ec.fieldContext_AuditEntry_action(ctx, field)
+	case "resource":
+		return ec.fieldContext_AuditEntry_resource(ctx, field)
+	case "reason":
+		return ec.fieldContext_AuditEntry_reason(ctx, field)
+	case "before":
+		return ec.fieldContext_AuditEntry_before(ctx, field)
+	case "after":
+		return ec.fieldContext_AuditEntry_after(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEntry", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEntryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_AuditEntryConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_AuditEntryConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_AuditEntryConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEntryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_AuditEntryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_AuditEntryEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_AuditEntryEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AuditEntryEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_AuditReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "ok":
@@ -7665,14 +8454,158 @@ func (ec *executionContext) childFields_NightAdvice(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type NightAdvice", field.Name)
 }
 
+func (ec *executionContext) childFields_NightsChunk(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ordinal":
+		return ec.fieldContext_NightsChunk_ordinal(ctx, field)
+	case "roomTypeId":
+		return ec.fieldContext_NightsChunk_roomTypeId(ctx, field)
+	case "from":
+		return ec.fieldContext_NightsChunk_from(ctx, field)
+	case "to":
+		return ec.fieldContext_NightsChunk_to(ctx, field)
+	case "nights":
+		return ec.fieldContext_NightsChunk_nights(ctx, field)
+	case "state":
+		return ec.fieldContext_NightsChunk_state(ctx, field)
+	case "oversold":
+		return ec.fieldContext_NightsChunk_oversold(ctx, field)
+	case "fault":
+		return ec.fieldContext_NightsChunk_fault(ctx, field)
+	case "endedAt":
+		return ec.fieldContext_NightsChunk_endedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NightsChunk", field.Name)
+}
+
+func (ec *executionContext) childFields_NightsChunkConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_NightsChunkConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_NightsChunkConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_NightsChunkConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NightsChunkConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_NightsChunkEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_NightsChunkEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_NightsChunkEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NightsChunkEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_NightsJob(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_NightsJob_id(ctx, field)
+	case "propertyId":
+		return ec.fieldContext_NightsJob_propertyId(ctx, field)
+	case "roomTypeId":
+		return ec.fieldContext_NightsJob_roomTypeId(ctx, field)
+	case "from":
+		return ec.fieldContext_NightsJob_from(ctx, field)
+	case "to":
+		return ec.fieldContext_NightsJob_to(ctx, field)
+	case "state":
+		return ec.fieldContext_NightsJob_state(ctx, field)
+	case "nights":
+		return ec.fieldContext_NightsJob_nights(ctx, field)
+	case "nightsWritten":
+		return ec.fieldContext_NightsJob_nightsWritten(ctx, field)
+	case "chunkCount":
+		return ec.fieldContext_NightsJob_chunkCount(ctx, field)
+	case "chunksWaiting":
+		return ec.fieldContext_NightsJob_chunksWaiting(ctx, field)
+	case "chunksFailed":
+		return ec.fieldContext_NightsJob_chunksFailed(ctx, field)
+	case "oversold":
+		return ec.fieldContext_NightsJob_oversold(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_NightsJob_createdAt(ctx, field)
+	case "endedAt":
+		return ec.fieldContext_NightsJob_endedAt(ctx, field)
+	case "chunks":
+		return ec.fieldContext_NightsJob_chunks(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NightsJob", field.Name)
+}
+
+func (ec *executionContext) childFields_NightsJobConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_NightsJobConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_NightsJobConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_NightsJobConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NightsJobConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_NightsJobEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_NightsJobEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_NightsJobEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NightsJobEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_NightsSet(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "nights":
 		return ec.fieldContext_NightsSet_nights(ctx, field)
 	case "oversold":
 		return ec.fieldContext_NightsSet_oversold(ctx, field)
+	case "job":
+		return ec.fieldContext_NightsSet_job(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type NightsSet", field.Name)
+}
+
+func (ec *executionContext) childFields_OccupancyReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "asOf":
+		return ec.fieldContext_OccupancyReport_asOf(ctx, field)
+	case "nights":
+		return ec.fieldContext_OccupancyReport_nights(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OccupancyReport", field.Name)
+}
+
+func (ec *executionContext) childFields_OccupiedNight(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "roomTypeId":
+		return ec.fieldContext_OccupiedNight_roomTypeId(ctx, field)
+	case "roomTypeName":
+		return ec.fieldContext_OccupiedNight_roomTypeName(ctx, field)
+	case "night":
+		return ec.fieldContext_OccupiedNight_night(ctx, field)
+	case "physical":
+		return ec.fieldContext_OccupiedNight_physical(ctx, field)
+	case "outOfOrder":
+		return ec.fieldContext_OccupiedNight_outOfOrder(ctx, field)
+	case "oversell":
+		return ec.fieldContext_OccupiedNight_oversell(ctx, field)
+	case "allotted":
+		return ec.fieldContext_OccupiedNight_allotted(ctx, field)
+	case "held":
+		return ec.fieldContext_OccupiedNight_held(ctx, field)
+	case "booked":
+		return ec.fieldContext_OccupiedNight_booked(ctx, field)
+	case "occupancyBasisPoints":
+		return ec.fieldContext_OccupiedNight_occupancyBasisPoints(ctx, field)
+	case "revenue":
+		return ec.fieldContext_OccupiedNight_revenue(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OccupiedNight", field.Name)
 }
 
 func (ec *executionContext) childFields_OversellAdvice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7721,12 +8654,44 @@ func (ec *executionContext) childFields_OversoldNight(ctx context.Context, field
 	switch field.Name {
 	case "night":
 		return ec.fieldContext_OversoldNight_night(ctx, field)
+	case "roomType":
+		return ec.fieldContext_OversoldNight_roomType(ctx, field)
 	case "sellLimit":
 		return ec.fieldContext_OversoldNight_sellLimit(ctx, field)
 	case "taken":
 		return ec.fieldContext_OversoldNight_taken(ctx, field)
+	case "held":
+		return ec.fieldContext_OversoldNight_held(ctx, field)
+	case "booked":
+		return ec.fieldContext_OversoldNight_booked(ctx, field)
+	case "excess":
+		return ec.fieldContext_OversoldNight_excess(ctx, field)
+	case "bookings":
+		return ec.fieldContext_OversoldNight_bookings(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type OversoldNight", field.Name)
+}
+
+func (ec *executionContext) childFields_OversoldNightConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_OversoldNightConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_OversoldNightConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_OversoldNightConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OversoldNightConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_OversoldNightEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_OversoldNightEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_OversoldNightEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OversoldNightEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7801,6 +8766,40 @@ func (ec *executionContext) childFields_PaymentTimeline(ctx context.Context, fie
 		return ec.fieldContext_PaymentTimeline_steps(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PaymentTimeline", field.Name)
+}
+
+func (ec *executionContext) childFields_PickUpReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "asOf":
+		return ec.fieldContext_PickUpReport_asOf(ctx, field)
+	case "nights":
+		return ec.fieldContext_PickUpReport_nights(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PickUpReport", field.Name)
+}
+
+func (ec *executionContext) childFields_PickedUpNight(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "roomTypeId":
+		return ec.fieldContext_PickedUpNight_roomTypeId(ctx, field)
+	case "roomTypeName":
+		return ec.fieldContext_PickedUpNight_roomTypeName(ctx, field)
+	case "night":
+		return ec.fieldContext_PickedUpNight_night(ctx, field)
+	case "sold":
+		return ec.fieldContext_PickedUpNight_sold(ctx, field)
+	case "cancelled":
+		return ec.fieldContext_PickedUpNight_cancelled(ctx, field)
+	case "roomsBefore":
+		return ec.fieldContext_PickedUpNight_roomsBefore(ctx, field)
+	case "roomsAfter":
+		return ec.fieldContext_PickedUpNight_roomsAfter(ctx, field)
+	case "revenueBefore":
+		return ec.fieldContext_PickedUpNight_revenueBefore(ctx, field)
+	case "revenueAfter":
+		return ec.fieldContext_PickedUpNight_revenueAfter(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PickedUpNight", field.Name)
 }
 
 func (ec *executionContext) childFields_Point(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -7939,6 +8938,10 @@ func (ec *executionContext) childFields_Property(ctx context.Context, field grap
 		return ec.fieldContext_Property_roomTypes(ctx, field)
 	case "calendar":
 		return ec.fieldContext_Property_calendar(ctx, field)
+	case "occupancy":
+		return ec.fieldContext_Property_occupancy(ctx, field)
+	case "pickUp":
+		return ec.fieldContext_Property_pickUp(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Property", field.Name)
 }
@@ -8395,6 +9398,50 @@ func (ec *executionContext) childFields_Unit(ctx context.Context, field graphql.
 		return ec.fieldContext_Unit_night(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Unit", field.Name)
+}
+
+func (ec *executionContext) childFields_UnitEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_UnitEvent_at(ctx, field)
+	case "change":
+		return ec.fieldContext_UnitEvent_change(ctx, field)
+	case "quantity":
+		return ec.fieldContext_UnitEvent_quantity(ctx, field)
+	case "holdId":
+		return ec.fieldContext_UnitEvent_holdId(ctx, field)
+	case "bookingId":
+		return ec.fieldContext_UnitEvent_bookingId(ctx, field)
+	case "channelId":
+		return ec.fieldContext_UnitEvent_channelId(ctx, field)
+	case "actor":
+		return ec.fieldContext_UnitEvent_actor(ctx, field)
+	case "reason":
+		return ec.fieldContext_UnitEvent_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UnitEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_UnitEventConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_UnitEventConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_UnitEventConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_UnitEventConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UnitEventConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_UnitEventEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_UnitEventEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_UnitEventEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UnitEventEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_UnresolvedPayment(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8882,6 +9929,20 @@ func (ec *executionContext) field_Mutation_cancelBooking_args(ctx context.Contex
 		return nil, err
 	}
 	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_cancelNightsJob_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "job",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["job"] = arg0
 	return args, nil
 }
 
@@ -9375,20 +10436,6 @@ func (ec *executionContext) field_Mutation_setChannelSuspended_args(ctx context.
 	return args, nil
 }
 
-func (ec *executionContext) field_Mutation_setHouseLimit_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
-	var err error
-	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (SetHouseLimitInput, error) {
-			return ec.unmarshalNSetHouseLimitInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetHouseLimitInput(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["input"] = arg0
-	return args, nil
-}
-
 func (ec *executionContext) field_Mutation_setNights_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -9543,6 +10590,50 @@ func (ec *executionContext) field_Mutation_updateWebhookEndpoint_args(ctx contex
 	return args, nil
 }
 
+func (ec *executionContext) field_NightsJob_chunks_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_OversoldNight_bookings_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Property_calendar_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -9584,6 +10675,66 @@ func (ec *executionContext) field_Property_cancellationPolicy_args(ctx context.C
 		return nil, err
 	}
 	args["checkIn"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Property_occupancy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "from",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["from"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "to",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["to"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Property_pickUp_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "from",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["from"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "to",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["to"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "since",
+		func(ctx context.Context, v any) (time.Time, error) {
+			return ec.unmarshalNDateTime2timeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["since"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "until",
+		func(ctx context.Context, v any) (time.Time, error) {
+			return ec.unmarshalNDateTime2timeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["until"] = arg3
 	return args, nil
 }
 
@@ -9658,6 +10809,76 @@ func (ec *executionContext) field_Query_allotments_args(ctx context.Context, raw
 		return nil, err
 	}
 	args["after"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_auditEntries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "region",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["region"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "resource",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["resource"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "actor",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["actor"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "since",
+		func(ctx context.Context, v any) (*time.Time, error) {
+			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["since"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "until",
+		func(ctx context.Context, v any) (*time.Time, error) {
+			return ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["until"] = arg4
+	arg5, err := graphql.ProcessArgField(ctx, rawArgs, "tenant",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["tenant"] = arg5
+	arg6, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg6
+	arg7, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg7
 	return args, nil
 }
 
@@ -9955,6 +11176,88 @@ func (ec *executionContext) field_Query_keys_args(ctx context.Context, rawArgs m
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_nightHistory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "roomType",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["roomType"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "night",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["night"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_nightsJob_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_nightsJobs_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "property",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["property"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_node_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -9983,6 +11286,52 @@ func (ec *executionContext) field_Query_oversellAdvice_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_oversoldNights_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "property",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["property"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "from",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["from"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "to",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["to"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg4
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_paymentTimeline_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -10002,6 +11351,36 @@ func (ec *executionContext) field_Query_paymentTimeline_args(ctx context.Context
 		return nil, err
 	}
 	args["booking"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_poolHistory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "pool",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["pool"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
 	return args, nil
 }
 
@@ -10054,6 +11433,44 @@ func (ec *executionContext) field_Query_repairs_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["region"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_seatHistory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "show",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["show"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "seat",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["seat"] = arg1
 	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "first",
 		func(ctx context.Context, v any) (int64, error) {
 			return ec.unmarshalNInt2int64(ctx, v)
@@ -12627,6 +14044,410 @@ func (ec *executionContext) _AuditCheck_examples(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_AuditCheck_examples(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AuditCheck", field, false, false, "String")
+}
+
+func (ec *executionContext) _AuditEntry_id(ctx context.Context, field graphql.CollectedField, obj *AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, "ID")
+}
+
+func (ec *executionContext) _AuditEntry_changedAt(ctx context.Context, field graphql.CollectedField, obj *AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_changedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChangedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_changedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _AuditEntry_actor(ctx context.Context, field graphql.CollectedField, obj *AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_actor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Actor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_actor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, "String")
+}
+
+func (ec *executionContext) _AuditEntry_session(ctx context.Context, field graphql.CollectedField, obj *AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_session(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Session, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_session(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, "String")
+}
+
+func (ec *executionContext) _AuditEntry_address(ctx context.Context, field graphql.CollectedField, obj *AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_address(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Address, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_address(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, "String")
+}
+
+func (ec *executionContext) _AuditEntry_requestId(ctx context.Context, field graphql.CollectedField, obj *AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_requestId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RequestID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_requestId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, "String")
+}
+
+func (ec *executionContext) _AuditEntry_action(ctx context.Context, field graphql.CollectedField, obj *AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_action(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Action, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_action(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, "String")
+}
+
+func (ec *executionContext) _AuditEntry_resource(ctx context.Context, field graphql.CollectedField, obj *AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_resource(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Resource, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_resource(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, "String")
+}
+
+func (ec *executionContext) _AuditEntry_reason(ctx context.Context, field graphql.CollectedField, obj *AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, "String")
+}
+
+func (ec *executionContext) _AuditEntry_before(ctx context.Context, field graphql.CollectedField, obj *AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_before(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Before, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v json.RawMessage) graphql.Marshaler {
+			return ec.marshalOJSON2encodingᚋjsonᚐRawMessage(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_before(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, "JSON")
+}
+
+func (ec *executionContext) _AuditEntry_after(ctx context.Context, field graphql.CollectedField, obj *AuditEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntry_after(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.After, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v json.RawMessage) graphql.Marshaler {
+			return ec.marshalOJSON2encodingᚋjsonᚐRawMessage(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntry_after(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntry", field, false, false, "JSON")
+}
+
+func (ec *executionContext) _AuditEntryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *AuditEntryConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntryConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []AuditEntryEdge) graphql.Marshaler {
+			return ec.marshalNAuditEntryEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAuditEntryEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntryConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AuditEntryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AuditEntryEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AuditEntryConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *AuditEntryConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntryConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []AuditEntry) graphql.Marshaler {
+			return ec.marshalNAuditEntry2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAuditEntryᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntryConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AuditEntryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AuditEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AuditEntryConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *AuditEntryConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntryConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntryConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AuditEntryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _AuditEntryEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *AuditEntryEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntryEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntryEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AuditEntryEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _AuditEntryEdge_node(ctx context.Context, field graphql.CollectedField, obj *AuditEntryEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AuditEntryEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v AuditEntry) graphql.Marshaler {
+			return ec.marshalNAuditEntry2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAuditEntry(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AuditEntryEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "AuditEntryEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AuditEntry(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _AuditReport_ok(ctx context.Context, field graphql.CollectedField, obj *AuditReport) (ret graphql.Marshaler) {
@@ -19405,34 +21226,34 @@ func (ec *executionContext) fieldContext_Mutation_setNights(ctx context.Context,
 	return fc, nil
 }
 
-func (ec *executionContext) _Mutation_setHouseLimit(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+func (ec *executionContext) _Mutation_cancelNightsJob(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Mutation_setHouseLimit(ctx, field)
+			return ec.fieldContext_Mutation_cancelNightsJob(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().SetHouseLimit(ctx, fc.Args["input"].(SetHouseLimitInput))
+			return ec.Resolvers.Mutation().CancelNightsJob(ctx, fc.Args["job"].(string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *NightsSet) graphql.Marshaler {
-			return ec.marshalNNightsSet2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsSet(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *NightsJob) graphql.Marshaler {
+			return ec.marshalNNightsJob2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJob(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Mutation_setHouseLimit(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Mutation_cancelNightsJob(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "Mutation",
 		Field:      field,
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_NightsSet(ctx, field)
+			return ec.childFields_NightsJob(ctx, field)
 		},
 	}
 	defer func() {
@@ -19442,7 +21263,7 @@ func (ec *executionContext) fieldContext_Mutation_setHouseLimit(ctx context.Cont
 		}
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
-	if fc.Args, err = ec.field_Mutation_setHouseLimit_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+	if fc.Args, err = ec.field_Mutation_cancelNightsJob_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -20602,6 +22423,881 @@ func (ec *executionContext) fieldContext_NightAdvice_gain(_ context.Context, fie
 	return fc, nil
 }
 
+func (ec *executionContext) _NightsChunk_ordinal(ctx context.Context, field graphql.CollectedField, obj *NightsChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsChunk_ordinal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ordinal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsChunk_ordinal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsChunk", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightsChunk_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *NightsChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsChunk_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NightsChunk_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsChunk", field, false, false, "ID")
+}
+
+func (ec *executionContext) _NightsChunk_from(ctx context.Context, field graphql.CollectedField, obj *NightsChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsChunk_from(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.From, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsChunk_from(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsChunk", field, false, false, "Date")
+}
+
+func (ec *executionContext) _NightsChunk_to(ctx context.Context, field graphql.CollectedField, obj *NightsChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsChunk_to(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.To, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsChunk_to(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsChunk", field, false, false, "Date")
+}
+
+func (ec *executionContext) _NightsChunk_nights(ctx context.Context, field graphql.CollectedField, obj *NightsChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsChunk_nights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsChunk_nights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsChunk", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightsChunk_state(ctx context.Context, field graphql.CollectedField, obj *NightsChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsChunk_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v NightsChunkState) graphql.Marshaler {
+			return ec.marshalNNightsChunkState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsChunkState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsChunk_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsChunk", field, false, false, "NightsChunkState")
+}
+
+func (ec *executionContext) _NightsChunk_oversold(ctx context.Context, field graphql.CollectedField, obj *NightsChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsChunk_oversold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Oversold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsChunk_oversold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsChunk", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightsChunk_fault(ctx context.Context, field graphql.CollectedField, obj *NightsChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsChunk_fault(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fault, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NightsChunk_fault(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsChunk", field, false, false, "String")
+}
+
+func (ec *executionContext) _NightsChunk_endedAt(ctx context.Context, field graphql.CollectedField, obj *NightsChunk) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsChunk_endedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EndedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NightsChunk_endedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsChunk", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _NightsChunkConnection_edges(ctx context.Context, field graphql.CollectedField, obj *NightsChunkConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsChunkConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []NightsChunkEdge) graphql.Marshaler {
+			return ec.marshalNNightsChunkEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsChunkEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsChunkConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightsChunkConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NightsChunkEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NightsChunkConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *NightsChunkConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsChunkConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []NightsChunk) graphql.Marshaler {
+			return ec.marshalNNightsChunk2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsChunkᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsChunkConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightsChunkConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NightsChunk(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NightsChunkConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *NightsChunkConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsChunkConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsChunkConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightsChunkConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NightsChunkEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *NightsChunkEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsChunkEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsChunkEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsChunkEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _NightsChunkEdge_node(ctx context.Context, field graphql.CollectedField, obj *NightsChunkEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsChunkEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v NightsChunk) graphql.Marshaler {
+			return ec.marshalNNightsChunk2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsChunk(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsChunkEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightsChunkEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NightsChunk(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NightsJob_id(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "ID")
+}
+
+func (ec *executionContext) _NightsJob_propertyId(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_propertyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PropertyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_propertyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "ID")
+}
+
+func (ec *executionContext) _NightsJob_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "ID")
+}
+
+func (ec *executionContext) _NightsJob_from(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_from(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.From, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_from(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "Date")
+}
+
+func (ec *executionContext) _NightsJob_to(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_to(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.To, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_to(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "Date")
+}
+
+func (ec *executionContext) _NightsJob_state(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v NightsJobState) graphql.Marshaler {
+			return ec.marshalNNightsJobState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJobState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "NightsJobState")
+}
+
+func (ec *executionContext) _NightsJob_nights(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_nights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_nights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightsJob_nightsWritten(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_nightsWritten(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.NightsWritten, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_nightsWritten(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightsJob_chunkCount(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_chunkCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChunkCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_chunkCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightsJob_chunksWaiting(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_chunksWaiting(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChunksWaiting, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_chunksWaiting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightsJob_chunksFailed(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_chunksFailed(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChunksFailed, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_chunksFailed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightsJob_oversold(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_oversold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Oversold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_oversold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NightsJob_createdAt(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _NightsJob_endedAt(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_endedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EndedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_endedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _NightsJob_chunks(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_chunks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.NightsJob().Chunks(ctx, obj, fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *NightsChunkConnection) graphql.Marshaler {
+			return ec.marshalNNightsChunkConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsChunkConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_chunks(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightsJob",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NightsChunkConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_NightsJob_chunks_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NightsJobConnection_edges(ctx context.Context, field graphql.CollectedField, obj *NightsJobConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJobConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []NightsJobEdge) graphql.Marshaler {
+			return ec.marshalNNightsJobEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJobEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJobConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightsJobConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NightsJobEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NightsJobConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *NightsJobConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJobConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []NightsJob) graphql.Marshaler {
+			return ec.marshalNNightsJob2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJobᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJobConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightsJobConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NightsJob(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NightsJobConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *NightsJobConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJobConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJobConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightsJobConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NightsJobEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *NightsJobEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJobEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJobEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJobEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _NightsJobEdge_node(ctx context.Context, field graphql.CollectedField, obj *NightsJobEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJobEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v NightsJob) graphql.Marshaler {
+			return ec.marshalNNightsJob2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJob(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJobEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightsJobEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NightsJob(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _NightsSet_nights(ctx context.Context, field graphql.CollectedField, obj *NightsSet) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20652,6 +23348,355 @@ func (ec *executionContext) fieldContext_NightsSet_oversold(_ context.Context, f
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_OversoldNight(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NightsSet_job(ctx context.Context, field graphql.CollectedField, obj *NightsSet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsSet_job(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.NightsSet().Job(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *NightsJob) graphql.Marshaler {
+			return ec.marshalONightsJob2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJob(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NightsSet_job(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightsSet",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NightsJob(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OccupancyReport_asOf(ctx context.Context, field graphql.CollectedField, obj *OccupancyReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupancyReport_asOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupancyReport_asOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupancyReport", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _OccupancyReport_nights(ctx context.Context, field graphql.CollectedField, obj *OccupancyReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupancyReport_nights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []OccupiedNight) graphql.Marshaler {
+			return ec.marshalNOccupiedNight2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOccupiedNightᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupancyReport_nights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OccupancyReport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OccupiedNight(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OccupiedNight_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "ID")
+}
+
+func (ec *executionContext) _OccupiedNight_roomTypeName(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_roomTypeName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_roomTypeName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "String")
+}
+
+func (ec *executionContext) _OccupiedNight_night(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_night(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Night, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Date")
+}
+
+func (ec *executionContext) _OccupiedNight_physical(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_physical(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Physical, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_physical(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OccupiedNight_outOfOrder(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_outOfOrder(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OutOfOrder, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_outOfOrder(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OccupiedNight_oversell(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_oversell(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Oversell, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_oversell(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OccupiedNight_allotted(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_allotted(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Allotted, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_allotted(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OccupiedNight_held(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_held(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Held, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_held(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OccupiedNight_booked(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_booked(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Booked, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_booked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OccupiedNight_occupancyBasisPoints(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_occupancyBasisPoints(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OccupancyBasisPoints, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_occupancyBasisPoints(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OccupiedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OccupiedNight_revenue(ctx context.Context, field graphql.CollectedField, obj *OccupiedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OccupiedNight_revenue(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Revenue, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OccupiedNight_revenue(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OccupiedNight",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
 		},
 	}
 	return fc, nil
@@ -21001,6 +24046,38 @@ func (ec *executionContext) fieldContext_OversoldNight_night(_ context.Context, 
 	return graphql.NewScalarFieldContext("OversoldNight", field, false, false, "Date")
 }
 
+func (ec *executionContext) _OversoldNight_roomType(ctx context.Context, field graphql.CollectedField, obj *OversoldNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversoldNight_roomType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.OversoldNight().RoomType(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RoomType) graphql.Marshaler {
+			return ec.marshalORoomType2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomType(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OversoldNight_roomType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OversoldNight",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoomType(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _OversoldNight_sellLimit(ctx context.Context, field graphql.CollectedField, obj *OversoldNight) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21045,6 +24122,270 @@ func (ec *executionContext) _OversoldNight_taken(ctx context.Context, field grap
 }
 func (ec *executionContext) fieldContext_OversoldNight_taken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("OversoldNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OversoldNight_held(ctx context.Context, field graphql.CollectedField, obj *OversoldNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversoldNight_held(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Held, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversoldNight_held(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OversoldNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OversoldNight_booked(ctx context.Context, field graphql.CollectedField, obj *OversoldNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversoldNight_booked(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Booked, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversoldNight_booked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OversoldNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OversoldNight_excess(ctx context.Context, field graphql.CollectedField, obj *OversoldNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversoldNight_excess(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Excess, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversoldNight_excess(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OversoldNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OversoldNight_bookings(ctx context.Context, field graphql.CollectedField, obj *OversoldNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversoldNight_bookings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.OversoldNight().Bookings(ctx, obj, fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *BookingConnection) graphql.Marshaler {
+			return ec.marshalNBookingConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversoldNight_bookings(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OversoldNight",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BookingConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_OversoldNight_bookings_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OversoldNightConnection_edges(ctx context.Context, field graphql.CollectedField, obj *OversoldNightConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversoldNightConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []OversoldNightEdge) graphql.Marshaler {
+			return ec.marshalNOversoldNightEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversoldNightEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversoldNightConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OversoldNightConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OversoldNightEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OversoldNightConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *OversoldNightConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversoldNightConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []OversoldNight) graphql.Marshaler {
+			return ec.marshalNOversoldNight2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversoldNightᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversoldNightConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OversoldNightConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OversoldNight(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OversoldNightConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *OversoldNightConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversoldNightConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversoldNightConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OversoldNightConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OversoldNightEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *OversoldNightEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversoldNightEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversoldNightEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OversoldNightEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _OversoldNightEdge_node(ctx context.Context, field graphql.CollectedField, obj *OversoldNightEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OversoldNightEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v OversoldNight) graphql.Marshaler {
+			return ec.marshalNOversoldNight2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversoldNight(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OversoldNightEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OversoldNightEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OversoldNight(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _PageInfo_hasNextPage(ctx context.Context, field graphql.CollectedField, obj *PageInfo) (ret graphql.Marshaler) {
@@ -21680,6 +25021,286 @@ func (ec *executionContext) fieldContext_PaymentTimeline_steps(_ context.Context
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_PaymentStep(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PickUpReport_asOf(ctx context.Context, field graphql.CollectedField, obj *PickUpReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickUpReport_asOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickUpReport_asOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickUpReport", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _PickUpReport_nights(ctx context.Context, field graphql.CollectedField, obj *PickUpReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickUpReport_nights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []PickedUpNight) graphql.Marshaler {
+			return ec.marshalNPickedUpNight2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPickedUpNightᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickUpReport_nights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PickUpReport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PickedUpNight(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PickedUpNight_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickedUpNight", field, false, false, "ID")
+}
+
+func (ec *executionContext) _PickedUpNight_roomTypeName(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_roomTypeName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_roomTypeName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickedUpNight", field, false, false, "String")
+}
+
+func (ec *executionContext) _PickedUpNight_night(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_night(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Night, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickedUpNight", field, false, false, "Date")
+}
+
+func (ec *executionContext) _PickedUpNight_sold(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_sold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_sold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickedUpNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PickedUpNight_cancelled(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_cancelled(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cancelled, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_cancelled(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickedUpNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PickedUpNight_roomsBefore(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_roomsBefore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomsBefore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_roomsBefore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickedUpNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PickedUpNight_roomsAfter(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_roomsAfter(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomsAfter, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_roomsAfter(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PickedUpNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PickedUpNight_revenueBefore(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_revenueBefore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RevenueBefore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_revenueBefore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PickedUpNight",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PickedUpNight_revenueAfter(ctx context.Context, field graphql.CollectedField, obj *PickedUpNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PickedUpNight_revenueAfter(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RevenueAfter, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PickedUpNight_revenueAfter(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PickedUpNight",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
 		},
 	}
 	return fc, nil
@@ -22797,6 +26418,94 @@ func (ec *executionContext) fieldContext_Property_calendar(ctx context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _Property_occupancy(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_occupancy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Property().Occupancy(ctx, obj, fc.Args["from"].(civil.Date), fc.Args["to"].(civil.Date))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *OccupancyReport) graphql.Marshaler {
+			return ec.marshalNOccupancyReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOccupancyReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_occupancy(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OccupancyReport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Property_occupancy_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Property_pickUp(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_pickUp(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Property().PickUp(ctx, obj, fc.Args["from"].(civil.Date), fc.Args["to"].(civil.Date), fc.Args["since"].(time.Time), fc.Args["until"].(time.Time))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *PickUpReport) graphql.Marshaler {
+			return ec.marshalNPickUpReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPickUpReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_pickUp(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PickUpReport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Property_pickUp_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _PropertyConnection_edges(ctx context.Context, field graphql.CollectedField, obj *PropertyConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -23432,6 +27141,50 @@ func (ec *executionContext) fieldContext_Query_failedRefunds(ctx context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_auditEntries(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_auditEntries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AuditEntries(ctx, fc.Args["region"].(*string), fc.Args["resource"].(*string), fc.Args["actor"].(*string), fc.Args["since"].(*time.Time), fc.Args["until"].(*time.Time), fc.Args["tenant"].(*string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *AuditEntryConnection) graphql.Marshaler {
+			return ec.marshalNAuditEntryConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAuditEntryConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_auditEntries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AuditEntryConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_auditEntries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_events(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -23652,6 +27405,138 @@ func (ec *executionContext) fieldContext_Query_hold(ctx context.Context, field g
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_nightsJob(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_nightsJob(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().NightsJob(ctx, fc.Args["id"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *NightsJob) graphql.Marshaler {
+			return ec.marshalONightsJob2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJob(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_nightsJob(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NightsJob(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_nightsJob_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_nightsJobs(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_nightsJobs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().NightsJobs(ctx, fc.Args["property"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *NightsJobConnection) graphql.Marshaler {
+			return ec.marshalNNightsJobConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJobConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_nightsJobs(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NightsJobConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_nightsJobs_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_oversoldNights(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_oversoldNights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().OversoldNights(ctx, fc.Args["property"].(string), fc.Args["from"].(civil.Date), fc.Args["to"].(civil.Date), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *OversoldNightConnection) graphql.Marshaler {
+			return ec.marshalNOversoldNightConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversoldNightConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_oversoldNights(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OversoldNightConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_oversoldNights_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_oversellAdvice(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -23866,6 +27751,138 @@ func (ec *executionContext) fieldContext_Query_presaleCodes(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_presaleCodes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_seatHistory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_seatHistory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SeatHistory(ctx, fc.Args["show"].(string), fc.Args["seat"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *UnitEventConnection) graphql.Marshaler {
+			return ec.marshalNUnitEventConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_seatHistory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnitEventConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_seatHistory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_poolHistory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_poolHistory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().PoolHistory(ctx, fc.Args["pool"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *UnitEventConnection) graphql.Marshaler {
+			return ec.marshalNUnitEventConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_poolHistory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnitEventConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_poolHistory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_nightHistory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_nightHistory(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().NightHistory(ctx, fc.Args["roomType"].(string), fc.Args["night"].(civil.Date), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *UnitEventConnection) graphql.Marshaler {
+			return ec.marshalNUnitEventConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_nightHistory(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnitEventConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_nightHistory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -28253,6 +32270,341 @@ func (ec *executionContext) _Unit_night(ctx context.Context, field graphql.Colle
 }
 func (ec *executionContext) fieldContext_Unit_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Unit", field, false, false, "Date")
+}
+
+func (ec *executionContext) _UnitEvent_at(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _UnitEvent_change(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_change(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Change, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v UnitChange) graphql.Marshaler {
+			return ec.marshalNUnitChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_change(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "UnitChange")
+}
+
+func (ec *executionContext) _UnitEvent_quantity(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_quantity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Quantity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_quantity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "Int")
+}
+
+func (ec *executionContext) _UnitEvent_holdId(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_holdId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HoldID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_holdId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "ID")
+}
+
+func (ec *executionContext) _UnitEvent_bookingId(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_bookingId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BookingID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_bookingId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "ID")
+}
+
+func (ec *executionContext) _UnitEvent_channelId(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_channelId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChannelID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_channelId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "ID")
+}
+
+func (ec *executionContext) _UnitEvent_actor(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_actor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Actor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_actor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "String")
+}
+
+func (ec *executionContext) _UnitEvent_reason(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "String")
+}
+
+func (ec *executionContext) _UnitEventConnection_edges(ctx context.Context, field graphql.CollectedField, obj *UnitEventConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEventConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UnitEventEdge) graphql.Marshaler {
+			return ec.marshalNUnitEventEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEventConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnitEventConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnitEventEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UnitEventConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *UnitEventConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEventConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []UnitEvent) graphql.Marshaler {
+			return ec.marshalNUnitEvent2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEventConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnitEventConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnitEvent(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UnitEventConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *UnitEventConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEventConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEventConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnitEventConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _UnitEventEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *UnitEventEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEventEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEventEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEventEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _UnitEventEdge_node(ctx context.Context, field graphql.CollectedField, obj *UnitEventEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEventEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v UnitEvent) graphql.Marshaler {
+			return ec.marshalNUnitEvent2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEvent(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEventEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "UnitEventEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_UnitEvent(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _UnresolvedPayment_item(ctx context.Context, field graphql.CollectedField, obj *UnresolvedPayment) (ret graphql.Marshaler) {
@@ -33909,7 +38261,11 @@ func (ec *executionContext) unmarshalInputNightChangeInput(ctx context.Context, 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"physical", "outOfOrder", "oversell", "stopSell", "closedToArrival", "closedToDeparture", "minStayArrival", "maxStayArrival", "minStayThrough", "maxStayThrough", "rateMinor"}
+	if _, present := asMap["noHouseLimit"]; !present {
+		asMap["noHouseLimit"] = false
+	}
+
+	fieldsInOrder := [...]string{"physical", "outOfOrder", "oversell", "oversellPercent", "stopSell", "closedToArrival", "closedToDeparture", "minStayArrival", "maxStayArrival", "minStayThrough", "maxStayThrough", "rateMinor", "houseLimit", "noHouseLimit"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -33937,6 +38293,13 @@ func (ec *executionContext) unmarshalInputNightChangeInput(ctx context.Context, 
 				return it, err
 			}
 			it.Oversell = data
+		case "oversellPercent":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("oversellPercent"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OversellPercent = data
 		case "stopSell":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("stopSell"))
 			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
@@ -33993,6 +38356,20 @@ func (ec *executionContext) unmarshalInputNightChangeInput(ctx context.Context, 
 				return it, err
 			}
 			it.RateMinor = data
+		case "houseLimit":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("houseLimit"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.HouseLimit = data
+		case "noHouseLimit":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("noHouseLimit"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NoHouseLimit = data
 		}
 	}
 	return it, nil
@@ -34021,10 +38398,6 @@ func (ec *executionContext) unmarshalInputNightRangeInput(ctx context.Context, o
 		asMap[k] = v
 	}
 
-	if _, present := asMap["weekdays"]; !present {
-		asMap["weekdays"] = []any{}
-	}
-
 	fieldsInOrder := [...]string{"from", "to", "weekdays"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
@@ -34048,7 +38421,7 @@ func (ec *executionContext) unmarshalInputNightRangeInput(ctx context.Context, o
 			it.To = data
 		case "weekdays":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("weekdays"))
-			data, err := ec.unmarshalNWeekday2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekdayᚄ(ctx, v)
+			data, err := ec.unmarshalOWeekday2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekdayᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
@@ -34315,7 +38688,11 @@ func (ec *executionContext) unmarshalInputPlaceHoldInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"requestKey", "lines", "expectedTotal", "presaleCode", "grant"}
+	if _, present := asMap["overrideRestrictions"]; !present {
+		asMap["overrideRestrictions"] = false
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "lines", "expectedTotal", "presaleCode", "grant", "overrideRestrictions", "overrideReason"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -34357,6 +38734,20 @@ func (ec *executionContext) unmarshalInputPlaceHoldInput(ctx context.Context, ob
 				return it, err
 			}
 			it.Grant = data
+		case "overrideRestrictions":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("overrideRestrictions"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OverrideRestrictions = data
+		case "overrideReason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("overrideReason"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OverrideReason = data
 		}
 	}
 	return it, nil
@@ -35239,62 +39630,6 @@ func UnmarshalSetChannelSuspendedInput(ctx context.Context, raw any) (SetChannel
 	return out, err
 }
 
-func (ec *executionContext) unmarshalInputSetHouseLimitInput(ctx context.Context, obj any) (SetHouseLimitInput, error) {
-	var it SetHouseLimitInput
-	if obj == nil {
-		return it, nil
-	}
-
-	asMap := map[string]any{}
-	for k, v := range obj.(map[string]any) {
-		asMap[k] = v
-	}
-
-	fieldsInOrder := [...]string{"property", "nights", "limit"}
-	for _, k := range fieldsInOrder {
-		v, ok := asMap[k]
-		if !ok {
-			continue
-		}
-		switch k {
-		case "property":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
-			data, err := ec.unmarshalNID2string(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Property = data
-		case "nights":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nights"))
-			data, err := ec.unmarshalNNightRangeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightRangeInput(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Nights = data
-		case "limit":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("limit"))
-			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Limit = data
-		}
-	}
-	return it, nil
-}
-
-// UnmarshalSetHouseLimitInput unmarshals raw into the SetHouseLimitInput input type, using the
-// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
-// object that was not passed as a field argument.
-//
-// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
-// and the returned error says so.
-func UnmarshalSetHouseLimitInput(ctx context.Context, raw any) (SetHouseLimitInput, error) {
-	var out SetHouseLimitInput
-	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetHouseLimitInput", raw, &out)
-	return out, err
-}
-
 func (ec *executionContext) unmarshalInputSetNightsInput(ctx context.Context, obj any) (SetNightsInput, error) {
 	var it SetNightsInput
 	if obj == nil {
@@ -35306,20 +39641,34 @@ func (ec *executionContext) unmarshalInputSetNightsInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"roomType", "nights", "change"}
+	fieldsInOrder := [...]string{"requestKey", "roomType", "property", "nights", "change"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
 			continue
 		}
 		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
 		case "roomType":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("roomType"))
-			data, err := ec.unmarshalNID2string(ctx, v)
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.RoomType = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
 		case "nights":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nights"))
 			data, err := ec.unmarshalNNightRangeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightRangeInput(ctx, v)
@@ -36405,6 +40754,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Property(ctx, sel, obj)
+	case NightsJob:
+		return ec._NightsJob(ctx, sel, &obj)
+	case *NightsJob:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NightsJob(ctx, sel, obj)
 	case Key:
 		return ec._Key(ctx, sel, &obj)
 	case *Key:
@@ -37521,6 +41877,170 @@ func (ec *executionContext) _AuditCheck(ctx context.Context, sel ast.SelectionSe
 			}
 		case "examples":
 			out.Values[i] = ec._AuditCheck_examples(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var auditEntryImplementors = []string{"AuditEntry"}
+
+func (ec *executionContext) _AuditEntry(ctx context.Context, sel ast.SelectionSet, obj *AuditEntry) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, auditEntryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AuditEntry")
+		case "id":
+			out.Values[i] = ec._AuditEntry_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "changedAt":
+			out.Values[i] = ec._AuditEntry_changedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "actor":
+			out.Values[i] = ec._AuditEntry_actor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "session":
+			out.Values[i] = ec._AuditEntry_session(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "address":
+			out.Values[i] = ec._AuditEntry_address(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "requestId":
+			out.Values[i] = ec._AuditEntry_requestId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "action":
+			out.Values[i] = ec._AuditEntry_action(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "resource":
+			out.Values[i] = ec._AuditEntry_resource(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._AuditEntry_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "before":
+			out.Values[i] = ec._AuditEntry_before(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "after":
+			out.Values[i] = ec._AuditEntry_after(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var auditEntryConnectionImplementors = []string{"AuditEntryConnection"}
+
+func (ec *executionContext) _AuditEntryConnection(ctx context.Context, sel ast.SelectionSet, obj *AuditEntryConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, auditEntryConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AuditEntryConnection")
+		case "edges":
+			out.Values[i] = ec._AuditEntryConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._AuditEntryConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._AuditEntryConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var auditEntryEdgeImplementors = []string{"AuditEntryEdge"}
+
+func (ec *executionContext) _AuditEntryEdge(ctx context.Context, sel ast.SelectionSet, obj *AuditEntryEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, auditEntryEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AuditEntryEdge")
+		case "cursor":
+			out.Values[i] = ec._AuditEntryEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._AuditEntryEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -40035,9 +44555,9 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "setHouseLimit":
+		case "cancelNightsJob":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
-				return ec._Mutation_setHouseLimit(ctx, field)
+				return ec._Mutation_cancelNightsJob(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -40285,6 +44805,345 @@ func (ec *executionContext) _NightAdvice(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var nightsChunkImplementors = []string{"NightsChunk"}
+
+func (ec *executionContext) _NightsChunk(ctx context.Context, sel ast.SelectionSet, obj *NightsChunk) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, nightsChunkImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NightsChunk")
+		case "ordinal":
+			out.Values[i] = ec._NightsChunk_ordinal(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomTypeId":
+			out.Values[i] = ec._NightsChunk_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "from":
+			out.Values[i] = ec._NightsChunk_from(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "to":
+			out.Values[i] = ec._NightsChunk_to(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nights":
+			out.Values[i] = ec._NightsChunk_nights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._NightsChunk_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "oversold":
+			out.Values[i] = ec._NightsChunk_oversold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fault":
+			out.Values[i] = ec._NightsChunk_fault(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "endedAt":
+			out.Values[i] = ec._NightsChunk_endedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var nightsChunkConnectionImplementors = []string{"NightsChunkConnection"}
+
+func (ec *executionContext) _NightsChunkConnection(ctx context.Context, sel ast.SelectionSet, obj *NightsChunkConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, nightsChunkConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NightsChunkConnection")
+		case "edges":
+			out.Values[i] = ec._NightsChunkConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._NightsChunkConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._NightsChunkConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var nightsChunkEdgeImplementors = []string{"NightsChunkEdge"}
+
+func (ec *executionContext) _NightsChunkEdge(ctx context.Context, sel ast.SelectionSet, obj *NightsChunkEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, nightsChunkEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NightsChunkEdge")
+		case "cursor":
+			out.Values[i] = ec._NightsChunkEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._NightsChunkEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var nightsJobImplementors = []string{"NightsJob", "Node"}
+
+func (ec *executionContext) _NightsJob(ctx context.Context, sel ast.SelectionSet, obj *NightsJob) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, nightsJobImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NightsJob")
+		case "id":
+			out.Values[i] = ec._NightsJob_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "propertyId":
+			out.Values[i] = ec._NightsJob_propertyId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "roomTypeId":
+			out.Values[i] = ec._NightsJob_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "from":
+			out.Values[i] = ec._NightsJob_from(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "to":
+			out.Values[i] = ec._NightsJob_to(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._NightsJob_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nights":
+			out.Values[i] = ec._NightsJob_nights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "nightsWritten":
+			out.Values[i] = ec._NightsJob_nightsWritten(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "chunkCount":
+			out.Values[i] = ec._NightsJob_chunkCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "chunksWaiting":
+			out.Values[i] = ec._NightsJob_chunksWaiting(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "chunksFailed":
+			out.Values[i] = ec._NightsJob_chunksFailed(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "oversold":
+			out.Values[i] = ec._NightsJob_oversold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._NightsJob_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "endedAt":
+			out.Values[i] = ec._NightsJob_endedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "chunks":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._NightsJob_chunks(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var nightsJobConnectionImplementors = []string{"NightsJobConnection"}
+
+func (ec *executionContext) _NightsJobConnection(ctx context.Context, sel ast.SelectionSet, obj *NightsJobConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, nightsJobConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NightsJobConnection")
+		case "edges":
+			out.Values[i] = ec._NightsJobConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._NightsJobConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._NightsJobConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var nightsJobEdgeImplementors = []string{"NightsJobEdge"}
+
+func (ec *executionContext) _NightsJobEdge(ctx context.Context, sel ast.SelectionSet, obj *NightsJobEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, nightsJobEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NightsJobEdge")
+		case "cursor":
+			out.Values[i] = ec._NightsJobEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._NightsJobEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var nightsSetImplementors = []string{"NightsSet"}
 
 func (ec *executionContext) _NightsSet(ctx context.Context, sel ast.SelectionSet, obj *NightsSet) graphql.Marshaler {
@@ -40299,10 +45158,137 @@ func (ec *executionContext) _NightsSet(ctx context.Context, sel ast.SelectionSet
 		case "nights":
 			out.Values[i] = ec._NightsSet_nights(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "oversold":
 			out.Values[i] = ec._NightsSet_oversold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "job":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._NightsSet_job(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var occupancyReportImplementors = []string{"OccupancyReport"}
+
+func (ec *executionContext) _OccupancyReport(ctx context.Context, sel ast.SelectionSet, obj *OccupancyReport) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, occupancyReportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OccupancyReport")
+		case "asOf":
+			out.Values[i] = ec._OccupancyReport_asOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nights":
+			out.Values[i] = ec._OccupancyReport_nights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var occupiedNightImplementors = []string{"OccupiedNight"}
+
+func (ec *executionContext) _OccupiedNight(ctx context.Context, sel ast.SelectionSet, obj *OccupiedNight) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, occupiedNightImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OccupiedNight")
+		case "roomTypeId":
+			out.Values[i] = ec._OccupiedNight_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomTypeName":
+			out.Values[i] = ec._OccupiedNight_roomTypeName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "night":
+			out.Values[i] = ec._OccupiedNight_night(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "physical":
+			out.Values[i] = ec._OccupiedNight_physical(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "outOfOrder":
+			out.Values[i] = ec._OccupiedNight_outOfOrder(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "oversell":
+			out.Values[i] = ec._OccupiedNight_oversell(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "allotted":
+			out.Values[i] = ec._OccupiedNight_allotted(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "held":
+			out.Values[i] = ec._OccupiedNight_held(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "booked":
+			out.Values[i] = ec._OccupiedNight_booked(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "occupancyBasisPoints":
+			out.Values[i] = ec._OccupiedNight_occupancyBasisPoints(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "revenue":
+			out.Values[i] = ec._OccupiedNight_revenue(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -40481,15 +45467,123 @@ func (ec *executionContext) _OversoldNight(ctx context.Context, sel ast.Selectio
 		case "night":
 			out.Values[i] = ec._OversoldNight_night(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "roomType":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._OversoldNight_roomType(ctx, field, obj)
+				})
 		case "sellLimit":
 			out.Values[i] = ec._OversoldNight_sellLimit(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
-				out.Invalids++
+				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "taken":
 			out.Values[i] = ec._OversoldNight_taken(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "held":
+			out.Values[i] = ec._OversoldNight_held(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "booked":
+			out.Values[i] = ec._OversoldNight_booked(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "excess":
+			out.Values[i] = ec._OversoldNight_excess(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "bookings":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._OversoldNight_bookings(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var oversoldNightConnectionImplementors = []string{"OversoldNightConnection"}
+
+func (ec *executionContext) _OversoldNightConnection(ctx context.Context, sel ast.SelectionSet, obj *OversoldNightConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oversoldNightConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OversoldNightConnection")
+		case "edges":
+			out.Values[i] = ec._OversoldNightConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._OversoldNightConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._OversoldNightConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var oversoldNightEdgeImplementors = []string{"OversoldNightEdge"}
+
+func (ec *executionContext) _OversoldNightEdge(ctx context.Context, sel ast.SelectionSet, obj *OversoldNightEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, oversoldNightEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OversoldNightEdge")
+		case "cursor":
+			out.Values[i] = ec._OversoldNightEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._OversoldNightEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -40729,6 +45823,117 @@ func (ec *executionContext) _PaymentTimeline(ctx context.Context, sel ast.Select
 			}
 		case "steps":
 			out.Values[i] = ec._PaymentTimeline_steps(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var pickUpReportImplementors = []string{"PickUpReport"}
+
+func (ec *executionContext) _PickUpReport(ctx context.Context, sel ast.SelectionSet, obj *PickUpReport) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pickUpReportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PickUpReport")
+		case "asOf":
+			out.Values[i] = ec._PickUpReport_asOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nights":
+			out.Values[i] = ec._PickUpReport_nights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var pickedUpNightImplementors = []string{"PickedUpNight"}
+
+func (ec *executionContext) _PickedUpNight(ctx context.Context, sel ast.SelectionSet, obj *PickedUpNight) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, pickedUpNightImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PickedUpNight")
+		case "roomTypeId":
+			out.Values[i] = ec._PickedUpNight_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomTypeName":
+			out.Values[i] = ec._PickedUpNight_roomTypeName(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "night":
+			out.Values[i] = ec._PickedUpNight_night(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sold":
+			out.Values[i] = ec._PickedUpNight_sold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cancelled":
+			out.Values[i] = ec._PickedUpNight_cancelled(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomsBefore":
+			out.Values[i] = ec._PickedUpNight_roomsBefore(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomsAfter":
+			out.Values[i] = ec._PickedUpNight_roomsAfter(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "revenueBefore":
+			out.Values[i] = ec._PickedUpNight_revenueBefore(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "revenueAfter":
+			out.Values[i] = ec._PickedUpNight_revenueAfter(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -41203,6 +46408,18 @@ func (ec *executionContext) _Property(ctx context.Context, sel ast.SelectionSet,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Property_calendar(ctx, field, obj)
 				})
+		case "occupancy":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_occupancy(ctx, field, obj)
+				})
+		case "pickUp":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_pickUp(ctx, field, obj)
+				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -41386,6 +46603,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_failedRefunds(ctx, field)
 				})
+		case "auditEntries":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_auditEntries(ctx, field)
+				})
 		case "events":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, true,
@@ -41416,6 +46639,24 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_hold(ctx, field)
 				})
+		case "nightsJob":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_nightsJob(ctx, field)
+				})
+		case "nightsJobs":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_nightsJobs(ctx, field)
+				})
+		case "oversoldNights":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_oversoldNights(ctx, field)
+				})
 		case "oversellAdvice":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, true,
@@ -41445,6 +46686,24 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_presaleCodes(ctx, field)
+				})
+		case "seatHistory":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_seatHistory(ctx, field)
+				})
+		case "poolHistory":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_poolHistory(ctx, field)
+				})
+		case "nightHistory":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_nightHistory(ctx, field)
 				})
 		case "shows":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
@@ -43044,6 +48303,155 @@ func (ec *executionContext) _Unit(ctx context.Context, sel ast.SelectionSet, obj
 			out.Values[i] = ec._Unit_night(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var unitEventImplementors = []string{"UnitEvent"}
+
+func (ec *executionContext) _UnitEvent(ctx context.Context, sel ast.SelectionSet, obj *UnitEvent) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, unitEventImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UnitEvent")
+		case "at":
+			out.Values[i] = ec._UnitEvent_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "change":
+			out.Values[i] = ec._UnitEvent_change(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "quantity":
+			out.Values[i] = ec._UnitEvent_quantity(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "holdId":
+			out.Values[i] = ec._UnitEvent_holdId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "bookingId":
+			out.Values[i] = ec._UnitEvent_bookingId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "channelId":
+			out.Values[i] = ec._UnitEvent_channelId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "actor":
+			out.Values[i] = ec._UnitEvent_actor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._UnitEvent_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var unitEventConnectionImplementors = []string{"UnitEventConnection"}
+
+func (ec *executionContext) _UnitEventConnection(ctx context.Context, sel ast.SelectionSet, obj *UnitEventConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, unitEventConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UnitEventConnection")
+		case "edges":
+			out.Values[i] = ec._UnitEventConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._UnitEventConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._UnitEventConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var unitEventEdgeImplementors = []string{"UnitEventEdge"}
+
+func (ec *executionContext) _UnitEventEdge(ctx context.Context, sel ast.SelectionSet, obj *UnitEventEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, unitEventEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("UnitEventEdge")
+		case "cursor":
+			out.Values[i] = ec._UnitEventEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._UnitEventEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -44774,6 +50182,54 @@ func (ec *executionContext) marshalNAuditCheck2ᚕgithubᚗcomᚋholdfastᚋhold
 	return ret
 }
 
+func (ec *executionContext) marshalNAuditEntry2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAuditEntry(ctx context.Context, sel ast.SelectionSet, v AuditEntry) graphql.Marshaler {
+	return ec._AuditEntry(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNAuditEntry2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAuditEntryᚄ(ctx context.Context, sel ast.SelectionSet, v []AuditEntry) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAuditEntry2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAuditEntry(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNAuditEntryConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAuditEntryConnection(ctx context.Context, sel ast.SelectionSet, v *AuditEntryConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "AuditEntryConnection!")
+		return graphql.Null
+	}
+	return ec._AuditEntryConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNAuditEntryEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAuditEntryEdge(ctx context.Context, sel ast.SelectionSet, v AuditEntryEdge) graphql.Marshaler {
+	return ec._AuditEntryEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNAuditEntryEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAuditEntryEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []AuditEntryEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAuditEntryEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAuditEntryEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNAuditReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAuditReport(ctx context.Context, sel ast.SelectionSet, v *AuditReport) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "AuditReport!")
@@ -45879,6 +51335,130 @@ func (ec *executionContext) unmarshalNNightRangeInput2githubᚗcomᚋholdfastᚋ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNNightsChunk2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsChunk(ctx context.Context, sel ast.SelectionSet, v NightsChunk) graphql.Marshaler {
+	return ec._NightsChunk(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNNightsChunk2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsChunkᚄ(ctx context.Context, sel ast.SelectionSet, v []NightsChunk) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNightsChunk2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsChunk(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNNightsChunkConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsChunkConnection(ctx context.Context, sel ast.SelectionSet, v *NightsChunkConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "NightsChunkConnection!")
+		return graphql.Null
+	}
+	return ec._NightsChunkConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNNightsChunkEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsChunkEdge(ctx context.Context, sel ast.SelectionSet, v NightsChunkEdge) graphql.Marshaler {
+	return ec._NightsChunkEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNNightsChunkEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsChunkEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []NightsChunkEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNightsChunkEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsChunkEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNNightsChunkState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsChunkState(ctx context.Context, v any) (NightsChunkState, error) {
+	var res NightsChunkState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNNightsChunkState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsChunkState(ctx context.Context, sel ast.SelectionSet, v NightsChunkState) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNNightsJob2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJob(ctx context.Context, sel ast.SelectionSet, v NightsJob) graphql.Marshaler {
+	return ec._NightsJob(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNNightsJob2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJobᚄ(ctx context.Context, sel ast.SelectionSet, v []NightsJob) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNightsJob2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJob(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNNightsJob2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJob(ctx context.Context, sel ast.SelectionSet, v *NightsJob) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "NightsJob!")
+		return graphql.Null
+	}
+	return ec._NightsJob(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNNightsJobConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJobConnection(ctx context.Context, sel ast.SelectionSet, v *NightsJobConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "NightsJobConnection!")
+		return graphql.Null
+	}
+	return ec._NightsJobConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNNightsJobEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJobEdge(ctx context.Context, sel ast.SelectionSet, v NightsJobEdge) graphql.Marshaler {
+	return ec._NightsJobEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNNightsJobEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJobEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []NightsJobEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNightsJobEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJobEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNNightsJobState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJobState(ctx context.Context, v any) (NightsJobState, error) {
+	var res NightsJobState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNNightsJobState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJobState(ctx context.Context, sel ast.SelectionSet, v NightsJobState) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNNightsSet2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsSet(ctx context.Context, sel ast.SelectionSet, v NightsSet) graphql.Marshaler {
 	return ec._NightsSet(ctx, sel, &v)
 }
@@ -45889,6 +51469,34 @@ func (ec *executionContext) marshalNNightsSet2ᚖgithubᚗcomᚋholdfastᚋholdf
 		return graphql.Null
 	}
 	return ec._NightsSet(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNOccupancyReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOccupancyReport(ctx context.Context, sel ast.SelectionSet, v *OccupancyReport) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "OccupancyReport!")
+		return graphql.Null
+	}
+	return ec._OccupancyReport(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNOccupiedNight2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOccupiedNight(ctx context.Context, sel ast.SelectionSet, v OccupiedNight) graphql.Marshaler {
+	return ec._OccupiedNight(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNOccupiedNight2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOccupiedNightᚄ(ctx context.Context, sel ast.SelectionSet, v []OccupiedNight) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOccupiedNight2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOccupiedNight(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNOnDecline2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOnDecline(ctx context.Context, v any) (OnDecline, error) {
@@ -45981,6 +51589,34 @@ func (ec *executionContext) marshalNOversoldNight2ᚕgithubᚗcomᚋholdfastᚋh
 	return ret
 }
 
+func (ec *executionContext) marshalNOversoldNightConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversoldNightConnection(ctx context.Context, sel ast.SelectionSet, v *OversoldNightConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "OversoldNightConnection!")
+		return graphql.Null
+	}
+	return ec._OversoldNightConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNOversoldNightEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversoldNightEdge(ctx context.Context, sel ast.SelectionSet, v OversoldNightEdge) graphql.Marshaler {
+	return ec._OversoldNightEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNOversoldNightEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversoldNightEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []OversoldNightEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOversoldNightEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversoldNightEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx context.Context, sel ast.SelectionSet, v PageInfo) graphql.Marshaler {
 	return ec._PageInfo(ctx, sel, &v)
 }
@@ -46051,6 +51687,34 @@ func (ec *executionContext) marshalNPaymentTimeline2ᚖgithubᚗcomᚋholdfast�
 		return graphql.Null
 	}
 	return ec._PaymentTimeline(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPickUpReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPickUpReport(ctx context.Context, sel ast.SelectionSet, v *PickUpReport) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "PickUpReport!")
+		return graphql.Null
+	}
+	return ec._PickUpReport(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPickedUpNight2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPickedUpNight(ctx context.Context, sel ast.SelectionSet, v PickedUpNight) graphql.Marshaler {
+	return ec._PickedUpNight(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPickedUpNight2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPickedUpNightᚄ(ctx context.Context, sel ast.SelectionSet, v []PickedUpNight) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPickedUpNight2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPickedUpNight(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNPlaceHoldInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPlaceHoldInput(ctx context.Context, v any) (PlaceHoldInput, error) {
@@ -46641,11 +52305,6 @@ func (ec *executionContext) unmarshalNSetChannelSuspendedInput2githubᚗcomᚋho
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
-func (ec *executionContext) unmarshalNSetHouseLimitInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetHouseLimitInput(ctx context.Context, v any) (SetHouseLimitInput, error) {
-	res, err := ec.unmarshalInputSetHouseLimitInput(ctx, v)
-	return res, graphql.ErrorOnPath(ctx, err)
-}
-
 func (ec *executionContext) unmarshalNSetNightsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetNightsInput(ctx context.Context, v any) (SetNightsInput, error) {
 	res, err := ec.unmarshalInputSetNightsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -46872,6 +52531,64 @@ func (ec *executionContext) marshalNTerms2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 
 func (ec *executionContext) marshalNUnit2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnit(ctx context.Context, sel ast.SelectionSet, v Unit) graphql.Marshaler {
 	return ec._Unit(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNUnitChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitChange(ctx context.Context, v any) (UnitChange, error) {
+	var res UnitChange
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNUnitChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitChange(ctx context.Context, sel ast.SelectionSet, v UnitChange) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNUnitEvent2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEvent(ctx context.Context, sel ast.SelectionSet, v UnitEvent) graphql.Marshaler {
+	return ec._UnitEvent(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNUnitEvent2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventᚄ(ctx context.Context, sel ast.SelectionSet, v []UnitEvent) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNUnitEvent2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEvent(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNUnitEventConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventConnection(ctx context.Context, sel ast.SelectionSet, v *UnitEventConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "UnitEventConnection!")
+		return graphql.Null
+	}
+	return ec._UnitEventConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNUnitEventEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventEdge(ctx context.Context, sel ast.SelectionSet, v UnitEventEdge) graphql.Marshaler {
+	return ec._UnitEventEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNUnitEventEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []UnitEventEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNUnitEventEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitEventEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNUnitKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitKind(ctx context.Context, v any) (UnitKind, error) {
@@ -47212,36 +52929,6 @@ func (ec *executionContext) unmarshalNWeekday2githubᚗcomᚋholdfastᚋholdfast
 
 func (ec *executionContext) marshalNWeekday2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekday(ctx context.Context, sel ast.SelectionSet, v Weekday) graphql.Marshaler {
 	return v
-}
-
-func (ec *executionContext) unmarshalNWeekday2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekdayᚄ(ctx context.Context, v any) ([]Weekday, error) {
-	vSlice := graphql.CoerceList(v)
-	var err error
-	res := make([]Weekday, len(vSlice))
-	for i := range vSlice {
-		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNWeekday2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekday(ctx, vSlice[i])
-		if err != nil {
-			return nil, err
-		}
-	}
-	return res, nil
-}
-
-func (ec *executionContext) marshalNWeekday2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekdayᚄ(ctx context.Context, sel ast.SelectionSet, v []Weekday) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNWeekday2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekday(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
 }
 
 func (ec *executionContext) marshalNZone2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐZone(ctx context.Context, sel ast.SelectionSet, v Zone) graphql.Marshaler {
@@ -47695,6 +53382,24 @@ func (ec *executionContext) marshalOInt642ᚖint64(ctx context.Context, sel ast.
 	return res
 }
 
+func (ec *executionContext) unmarshalOJSON2encodingᚋjsonᚐRawMessage(ctx context.Context, v any) (json.RawMessage, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := scalar.UnmarshalJSON(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOJSON2encodingᚋjsonᚐRawMessage(ctx context.Context, sel ast.SelectionSet, v json.RawMessage) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	_ = ctx
+	res := scalar.MarshalJSON(v)
+	return res
+}
+
 func (ec *executionContext) unmarshalOLatePayment2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐLatePayment(ctx context.Context, v any) (*LatePayment, error) {
 	if v == nil {
 		return nil, nil
@@ -47724,6 +53429,13 @@ func (ec *executionContext) unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋho
 	}
 	res, err := ec.unmarshalInputMoneyInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalONightsJob2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightsJob(ctx context.Context, sel ast.SelectionSet, v *NightsJob) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._NightsJob(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalONode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNode(ctx context.Context, sel ast.SelectionSet, v Node) graphql.Marshaler {

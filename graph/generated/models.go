@@ -4,6 +4,7 @@ package generated
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -370,6 +371,50 @@ type AuditCheck struct {
 	Violations int64 `json:"violations"`
 	// The ids of some of the offenders.
 	Examples []string `json:"examples"`
+}
+
+// One change that an admin made.
+type AuditEntry struct {
+	// The public id.
+	ID string `json:"id"`
+	// When it was made, by the database's clock.
+	ChangedAt time.Time `json:"changedAt"`
+	// The public id of the key or member that made it.
+	Actor string `json:"actor"`
+	// The public id of the guest session that the request came with; null for none.
+	Session *string `json:"session"`
+	// The network address that the request came from; null for a command on the server itself.
+	Address *string `json:"address"`
+	// The id of the request, as its answer and the server's log have it; null for a command on the server.
+	RequestID *string `json:"requestId"`
+	// What was done, as resource and verb, such as "nights.set"; the table of roles has the list.
+	Action string `json:"action"`
+	// The public id of what was changed.
+	Resource string `json:"resource"`
+	// Why, where the command takes a reason.
+	Reason *string `json:"reason"`
+	// What was changed, as it was; null for what did not exist. No secret is ever in it.
+	Before json.RawMessage `json:"before"`
+	// What was changed, as it is since; null for what exists no more.
+	After json.RawMessage `json:"after"`
+}
+
+// A page of changes.
+type AuditEntryConnection struct {
+	// The changes with their cursors.
+	Edges []AuditEntryEdge `json:"edges"`
+	// The changes alone.
+	Nodes []AuditEntry `json:"nodes"`
+	// Where the page stands in the list.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A change with its cursor.
+type AuditEntryEdge struct {
+	// Where the change stands in the list.
+	Cursor string `json:"cursor"`
+	// The change.
+	Node AuditEntry `json:"node"`
 }
 
 // Whether stock, holds, bookings and money agree.
@@ -1389,8 +1434,11 @@ type NightChangeInput struct {
 	Physical *int64 `json:"physical"`
 	// How many of them cannot be sold.
 	OutOfOrder *int64 `json:"outOfOrder"`
-	// How many more than there are may be sold.
+	// How many rooms more than there are may be sold. It takes the place of oversellPercent.
 	Oversell *int64 `json:"oversell"`
+	// How many more may be sold, in percent of the rooms that are not out of order, 0 to 100, rounded down
+	// to whole rooms. It follows the rooms when their number changes, and takes the place of oversell.
+	OversellPercent *int64 `json:"oversellPercent"`
 	// Whether the night is closed for sale.
 	StopSell *bool `json:"stopSell"`
 	// Whether no stay may begin on this night.
@@ -1407,25 +1455,162 @@ type NightChangeInput struct {
 	MaxStayThrough *int64 `json:"maxStayThrough"`
 	// The price of one room, in minor units of the hotel's currency, 0 to 1000000000000.
 	RateMinor *int64 `json:"rateMinor"`
+	// How many rooms of all types of the hotel together may be sold, 0 to 1000000. It is one limit for the
+	// hotel, whichever room type the edit names.
+	HouseLimit *int64 `json:"houseLimit"`
+	// Takes the house limit away.
+	NoHouseLimit bool `json:"noHouseLimit"`
 }
 
 // Nights of a range that fall on some weekdays.
 type NightRangeInput struct {
 	// The first night.
 	From civil.Date `json:"from"`
-	// The last night, included, at most 730 days after the first.
+	// The last night, included, at most 1826 days after the first.
 	To civil.Date `json:"to"`
-	// Only nights that begin on these weekdays; none means all.
+	// Only nights that begin on these weekdays; by default all.
 	Weekdays []Weekday `json:"weekdays"`
+}
+
+// A part of a job: nights of one room type, or of the house, written in one transaction.
+type NightsChunk struct {
+	// Its place in the job, from 0.
+	Ordinal int64 `json:"ordinal"`
+	// The room type; null for the house.
+	RoomTypeID *string `json:"roomTypeId"`
+	// The first night.
+	From civil.Date `json:"from"`
+	// The last night, included.
+	To civil.Date `json:"to"`
+	// How many nights it has.
+	Nights int64 `json:"nights"`
+	// What became of it.
+	State NightsChunkState `json:"state"`
+	// How many of its nights were sold above their limit when it was written.
+	Oversold int64 `json:"oversold"`
+	// Why it could not be written, naming the field of the change; null otherwise.
+	Fault *string `json:"fault"`
+	// When it was written or failed; null while it waits.
+	EndedAt *time.Time `json:"endedAt"`
+}
+
+// A page of chunks.
+type NightsChunkConnection struct {
+	// The chunks with their cursors.
+	Edges []NightsChunkEdge `json:"edges"`
+	// The chunks alone.
+	Nodes []NightsChunk `json:"nodes"`
+	// Where the page stands in the list.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A chunk with its cursor.
+type NightsChunkEdge struct {
+	// Where the chunk stands in the list.
+	Cursor string `json:"cursor"`
+	// The chunk.
+	Node NightsChunk `json:"node"`
+}
+
+// An edit of nights that is too large for one transaction. It is written in chunks, each all or none, by
+// whichever process works; when that ends, another goes on with the next chunk.
+type NightsJob struct {
+	// The public id.
+	ID string `json:"id"`
+	// The hotel.
+	PropertyID string `json:"propertyId"`
+	// The room type; null for all of the hotel.
+	RoomTypeID *string `json:"roomTypeId"`
+	// The first night.
+	From civil.Date `json:"from"`
+	// The last night, included.
+	To civil.Date `json:"to"`
+	// Where it stands.
+	State NightsJobState `json:"state"`
+	// How many nights it has to write.
+	Nights int64 `json:"nights"`
+	// How many it has written.
+	NightsWritten int64 `json:"nightsWritten"`
+	// How many chunks it has.
+	ChunkCount int64 `json:"chunkCount"`
+	// How many chunks are still to be written.
+	ChunksWaiting int64 `json:"chunksWaiting"`
+	// How many chunks could not be written.
+	ChunksFailed int64 `json:"chunksFailed"`
+	// How many nights were sold above their limit when they were written; oversoldNights lists those that
+	// are.
+	Oversold int64 `json:"oversold"`
+	// When it was asked for.
+	CreatedAt time.Time `json:"createdAt"`
+	// When it ended; null while it runs.
+	EndedAt *time.Time            `json:"endedAt"`
+	Source  inventory.NightsJobID `json:"-"`
+}
+
+func (NightsJob) IsNode() {}
+
+// A page of jobs.
+type NightsJobConnection struct {
+	// The jobs with their cursors.
+	Edges []NightsJobEdge `json:"edges"`
+	// The jobs alone.
+	Nodes []NightsJob `json:"nodes"`
+	// Where the page stands in the list.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A job with its cursor.
+type NightsJobEdge struct {
+	// Where the job stands in the list.
+	Cursor string `json:"cursor"`
+	// The job.
+	Node NightsJob `json:"node"`
 }
 
 // What a change of nights did.
 type NightsSet struct {
-	// How many nights were written.
+	// How many nights were written, counted for each room type and once for the house; 0 where a job
+	// writes them.
 	Nights int64 `json:"nights"`
 	// The nights that now have more sold than their limit. What is sold stays, and nothing more is sold
 	// until it is below the limit.
-	Oversold []OversoldNight `json:"oversold"`
+	Oversold []OversoldNight        `json:"oversold"`
+	Source   *inventory.NightsJobID `json:"-"`
+}
+
+// What there is at a hotel and what is taken.
+type OccupancyReport struct {
+	// When it was so, by the database's clock.
+	AsOf time.Time `json:"asOf"`
+	// The planned nights of each room type, by date.
+	Nights []OccupiedNight `json:"nights"`
+}
+
+// One night of one room type.
+type OccupiedNight struct {
+	// The room type.
+	RoomTypeID string `json:"roomTypeId"`
+	// The room type's name.
+	RoomTypeName string `json:"roomTypeName"`
+	// The night.
+	Night civil.Date `json:"night"`
+	// How many rooms there are.
+	Physical int64 `json:"physical"`
+	// How many of them cannot be sold.
+	OutOfOrder int64 `json:"outOfOrder"`
+	// How many more may be sold.
+	Oversell int64 `json:"oversell"`
+	// How many are set aside for channels.
+	Allotted int64 `json:"allotted"`
+	// How many rooms are held, by every channel.
+	Held int64 `json:"held"`
+	// How many rooms are sold, by every channel; those of guests who did not come are.
+	Booked int64 `json:"booked"`
+	// Sold rooms in hundredths of a percent of the rooms that are not out of order, rounded down; null when
+	// there is none. More than 10000 is an oversold night.
+	OccupancyBasisPoints *int64 `json:"occupancyBasisPoints"`
+	// The price of the sold rooms on this night, tax included.
+	Revenue Money `json:"revenue"`
 }
 
 // A waiting room to be opened.
@@ -1502,14 +1687,39 @@ type OversellResult struct {
 	Net Money `json:"net"`
 }
 
-// A night with more sold than its limit.
+// A night of a room type, or of a whole house, with more taken than its limit.
 type OversoldNight struct {
 	// The night.
 	Night civil.Date `json:"night"`
-	// How many rooms may be sold.
+	// How many rooms may be sold, whatever is allotted to whom.
 	SellLimit int64 `json:"sellLimit"`
 	// How many rooms are held or sold.
 	Taken int64 `json:"taken"`
+	// How many of them are held.
+	Held int64 `json:"held"`
+	// How many of them are sold.
+	Booked int64 `json:"booked"`
+	// How many too many: above the night's limit, or above what the channels' allotments leave for all.
+	Excess int64                   `json:"excess"`
+	Source inventory.OversoldNight `json:"-"`
+}
+
+// A page of oversold nights.
+type OversoldNightConnection struct {
+	// The nights with their cursors.
+	Edges []OversoldNightEdge `json:"edges"`
+	// The nights alone.
+	Nodes []OversoldNight `json:"nodes"`
+	// Where the page stands in the list.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// An oversold night with its cursor.
+type OversoldNightEdge struct {
+	// Where the night stands in the list.
+	Cursor string `json:"cursor"`
+	// The night.
+	Node OversoldNight `json:"node"`
 }
 
 // Where a page of a list stands in the list.
@@ -1585,6 +1795,36 @@ type PaymentTimeline struct {
 	Steps []PaymentStep `json:"steps"`
 }
 
+// How the books of a hotel have changed between two moments.
+type PickUpReport struct {
+	// When it was so, by the database's clock.
+	AsOf time.Time `json:"asOf"`
+	// The nights of each room type of which anything was ever sold, by date.
+	Nights []PickedUpNight `json:"nights"`
+}
+
+// One night of one room type: roomsAfter is roomsBefore plus sold less cancelled.
+type PickedUpNight struct {
+	// The room type.
+	RoomTypeID string `json:"roomTypeId"`
+	// The room type's name.
+	RoomTypeName string `json:"roomTypeName"`
+	// The night.
+	Night civil.Date `json:"night"`
+	// Rooms sold between the moments.
+	Sold int64 `json:"sold"`
+	// Rooms cancelled between the moments.
+	Cancelled int64 `json:"cancelled"`
+	// Rooms on the books at the first moment.
+	RoomsBefore int64 `json:"roomsBefore"`
+	// Rooms on the books at the second moment.
+	RoomsAfter int64 `json:"roomsAfter"`
+	// Their price on this night at the first moment, tax included.
+	RevenueBefore Money `json:"revenueBefore"`
+	// Their price on this night at the second moment, tax included.
+	RevenueAfter Money `json:"revenueAfter"`
+}
+
 // What to hold: seats, pools and stays, mixed at will within one region and one currency.
 type PlaceHoldInput struct {
 	// The request's own key, 1 to 255 characters: the same request again is answered with the same hold
@@ -1600,6 +1840,12 @@ type PlaceHoldInput struct {
 	// The id of an admission grant, where a show has a waiting room. One of its holds is used by the hold that
 	// is placed. It is no part of what the request key stands for: the same request again needs no second one.
 	Grant *string `json:"grant"`
+	// Holds nights although they are closed for sale, for arrival or for departure, or the stay is too short
+	// or too long for them. For staff who may; the log of changes keeps who did and why. What there is to
+	// sell, oversell and house limit included, is never exceeded.
+	OverrideRestrictions bool `json:"overrideRestrictions"`
+	// Why restrictions are overridden, 1 to 500 characters; needed with overrideRestrictions.
+	OverrideReason *string `json:"overrideReason"`
 }
 
 // A place on the drawing, in plan units.
@@ -2122,20 +2368,15 @@ type SetChannelSuspendedInput struct {
 	Suspended bool `json:"suspended"`
 }
 
-// A limit over all room types.
-type SetHouseLimitInput struct {
-	// The hotel.
-	Property string `json:"property"`
-	// Which nights.
-	Nights NightRangeInput `json:"nights"`
-	// How many rooms of all types together may be sold, 0 to 1000000; null removes the limit.
-	Limit *int64 `json:"limit"`
-}
-
 // A change of nights.
 type SetNightsInput struct {
-	// The room type.
-	RoomType string `json:"roomType"`
+	// The request's own key, 1 to 255 characters. An edit that becomes a job needs one; a shorter edit
+	// writes the same again when it is repeated, and needs none.
+	RequestKey *string `json:"requestKey"`
+	// The room type. Exactly one of roomType and property is given.
+	RoomType *string `json:"roomType"`
+	// The hotel: all its room types.
+	Property *string `json:"property"`
 	// Which nights.
 	Nights NightRangeInput `json:"nights"`
 	// What to set on each of them.
@@ -2396,6 +2637,44 @@ type Unit struct {
 	// The night.
 	Night  *civil.Date        `json:"night"`
 	Source inventory.HoldLine `json:"-"`
+}
+
+// One step in what became of a unit.
+type UnitEvent struct {
+	// When, by the database's clock.
+	At time.Time `json:"at"`
+	// What happened.
+	Change UnitChange `json:"change"`
+	// Of how many units; 1 for a seat.
+	Quantity int64 `json:"quantity"`
+	// The hold that had them.
+	HoldID string `json:"holdId"`
+	// The booking, for what was sold.
+	BookingID *string `json:"bookingId"`
+	// The channel of the sale.
+	ChannelID string `json:"channelId"`
+	// The public id of the session or key that did it; null when time passed or a payment decided.
+	Actor *string `json:"actor"`
+	// Why, where more is known than the change says.
+	Reason *string `json:"reason"`
+}
+
+// A page of a history.
+type UnitEventConnection struct {
+	// The steps with their cursors.
+	Edges []UnitEventEdge `json:"edges"`
+	// The steps alone.
+	Nodes []UnitEvent `json:"nodes"`
+	// Where the page stands in the list.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A step with its cursor.
+type UnitEventEdge struct {
+	// Where the step stands in the list.
+	Cursor string `json:"cursor"`
+	// The step.
+	Node UnitEvent `json:"node"`
 }
 
 // Something about money that is not at its end.
@@ -3671,6 +3950,128 @@ func (e LatePayment) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// What became of a part of a job.
+type NightsChunkState string
+
+const (
+	// It is to be written.
+	NightsChunkStateWaiting NightsChunkState = "WAITING"
+	// All its nights are written.
+	NightsChunkStateWritten NightsChunkState = "WRITTEN"
+	// Nothing of it could be written: a night was edited meanwhile and cannot take the change.
+	NightsChunkStateFailed NightsChunkState = "FAILED"
+)
+
+var AllNightsChunkState = []NightsChunkState{
+	NightsChunkStateWaiting,
+	NightsChunkStateWritten,
+	NightsChunkStateFailed,
+}
+
+func (e NightsChunkState) IsValid() bool {
+	switch e {
+	case NightsChunkStateWaiting, NightsChunkStateWritten, NightsChunkStateFailed:
+		return true
+	}
+	return false
+}
+
+func (e NightsChunkState) String() string {
+	return string(e)
+}
+
+func (e *NightsChunkState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = NightsChunkState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid NightsChunkState", str)
+	}
+	return nil
+}
+
+func (e NightsChunkState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *NightsChunkState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e NightsChunkState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where a job stands.
+type NightsJobState string
+
+const (
+	// It has chunks to write, or waits for a process that writes them.
+	NightsJobStateRunning NightsJobState = "RUNNING"
+	// It has been through all its chunks.
+	NightsJobStateDone NightsJobState = "DONE"
+	// It was ended before its last chunk.
+	NightsJobStateCancelled NightsJobState = "CANCELLED"
+)
+
+var AllNightsJobState = []NightsJobState{
+	NightsJobStateRunning,
+	NightsJobStateDone,
+	NightsJobStateCancelled,
+}
+
+func (e NightsJobState) IsValid() bool {
+	switch e {
+	case NightsJobStateRunning, NightsJobStateDone, NightsJobStateCancelled:
+		return true
+	}
+	return false
+}
+
+func (e NightsJobState) String() string {
+	return string(e)
+}
+
+func (e *NightsJobState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = NightsJobState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid NightsJobState", str)
+	}
+	return nil
+}
+
+func (e NightsJobState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *NightsJobState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e NightsJobState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // What happens to a hold whose payment was declined.
 type OnDecline string
 
@@ -4530,6 +4931,76 @@ func (e *ShowState) UnmarshalJSON(b []byte) error {
 }
 
 func (e ShowState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What can become of a unit.
+type UnitChange string
+
+const (
+	// It was held.
+	UnitChangeHeld UnitChange = "HELD"
+	// Its hold was extended.
+	UnitChangeExtended UnitChange = "EXTENDED"
+	// Its hold was released, by its buyer or because the payment was declined.
+	UnitChangeReleased UnitChange = "RELEASED"
+	// Its hold's deadline passed.
+	UnitChangeExpired UnitChange = "EXPIRED"
+	// It was sold.
+	UnitChangeSold UnitChange = "SOLD"
+	// Its sale was cancelled.
+	UnitChangeCancelled UnitChange = "CANCELLED"
+)
+
+var AllUnitChange = []UnitChange{
+	UnitChangeHeld,
+	UnitChangeExtended,
+	UnitChangeReleased,
+	UnitChangeExpired,
+	UnitChangeSold,
+	UnitChangeCancelled,
+}
+
+func (e UnitChange) IsValid() bool {
+	switch e {
+	case UnitChangeHeld, UnitChangeExtended, UnitChangeReleased, UnitChangeExpired, UnitChangeSold, UnitChangeCancelled:
+		return true
+	}
+	return false
+}
+
+func (e UnitChange) String() string {
+	return string(e)
+}
+
+func (e *UnitChange) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = UnitChange(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid UnitChange", str)
+	}
+	return nil
+}
+
+func (e UnitChange) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *UnitChange) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e UnitChange) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

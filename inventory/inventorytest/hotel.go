@@ -88,7 +88,9 @@ func (r *Room) Stock(rooms int64, first, last civil.Date) {
 func (r *Room) Set(first, last int, change inventory.NightChange) inventory.NightsSet {
 	t := r.Hotel.tenant
 	t.t.Helper()
-	set, err := t.Inventory.SetNights(t.t.Context(), t.Owner, r.ID, inventory.NightRange{First: Nov(first), Last: Nov(last)}, change)
+	set, err := t.Inventory.SetNights(t.t.Context(), t.Owner, inventory.NightsEdit{
+		RoomType: &r.ID, Nights: inventory.NightRange{First: Nov(first), Last: Nov(last)}, Change: change,
+	})
 	if err != nil {
 		t.t.Fatal(err)
 	}
@@ -113,8 +115,10 @@ func (r *Room) On(rooms int64, checkIn, checkOut civil.Date) inventory.LineReque
 // SetHouseLimit caps the whole house on the nights from first to last of November; nil removes it.
 func (h *Hotel) SetHouseLimit(first, last int, limit *int64) inventory.NightsSet {
 	h.tenant.t.Helper()
-	set, err := h.tenant.Inventory.SetHouseLimit(h.tenant.t.Context(), h.tenant.Owner, h.Property.ID,
-		inventory.NightRange{First: Nov(first), Last: Nov(last)}, limit)
+	set, err := h.tenant.Inventory.SetNights(h.tenant.t.Context(), h.tenant.Owner, inventory.NightsEdit{
+		Property: &h.Property.ID, Nights: inventory.NightRange{First: Nov(first), Last: Nov(last)},
+		Change: inventory.NightChange{HouseLimit: limit, NoHouseLimit: limit == nil},
+	})
 	if err != nil {
 		h.tenant.t.Fatal(err)
 	}

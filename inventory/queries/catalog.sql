@@ -143,58 +143,6 @@ FROM room_types
 WHERE tenant_id = @tenant_id AND region = ANY(@regions::text[]) AND property_id = ANY(@property_ids::uuid[])
 ORDER BY property_id, name;
 
--- name: NightPlansLock :many
-SELECT night, physical, out_of_order, oversell, allotted, stop_sell, closed_to_arrival, closed_to_departure,
-    min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through, has_allotment
-FROM night_plans
-WHERE tenant_id = @tenant_id AND region = @region AND room_type_id = @room_type_id AND night = ANY(@nights::date[])
-ORDER BY night
-FOR UPDATE;
-
--- name: NightPlansSet :execrows
-INSERT INTO night_plans (tenant_id, region, room_type_id, night, physical, out_of_order, oversell, stop_sell,
-    closed_to_arrival, closed_to_departure, min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through)
-SELECT @tenant_id::uuid, @region::text, @room_type_id::uuid, n.night, n.physical, n.out_of_order, n.oversell, n.stop_sell,
-    n.closed_to_arrival, n.closed_to_departure, NULLIF(n.min_stay_arrival, 0), NULLIF(n.max_stay_arrival, 0),
-    NULLIF(n.min_stay_through, 0), NULLIF(n.max_stay_through, 0)
-FROM (
-    SELECT unnest(@nights::date[]) AS night, unnest(@physicals::bigint[]) AS physical,
-        unnest(@out_of_orders::bigint[]) AS out_of_order, unnest(@oversells::bigint[]) AS oversell,
-        unnest(@stop_sells::boolean[]) AS stop_sell, unnest(@closed_to_arrivals::boolean[]) AS closed_to_arrival,
-        unnest(@closed_to_departures::boolean[]) AS closed_to_departure,
-        unnest(@min_stay_arrivals::bigint[]) AS min_stay_arrival, unnest(@max_stay_arrivals::bigint[]) AS max_stay_arrival,
-        unnest(@min_stay_throughs::bigint[]) AS min_stay_through, unnest(@max_stay_throughs::bigint[]) AS max_stay_through) AS n
-ON CONFLICT (tenant_id, region, room_type_id, night) DO UPDATE
-SET physical = excluded.physical, out_of_order = excluded.out_of_order, oversell = excluded.oversell,
-    stop_sell = excluded.stop_sell, closed_to_arrival = excluded.closed_to_arrival,
-    closed_to_departure = excluded.closed_to_departure, min_stay_arrival = excluded.min_stay_arrival,
-    max_stay_arrival = excluded.max_stay_arrival, min_stay_through = excluded.min_stay_through,
-    max_stay_through = excluded.max_stay_through;
-
--- name: NightRatesSet :execrows
-INSERT INTO night_rates (tenant_id, region, room_type_id, night, amount_minor)
-SELECT @tenant_id::uuid, @region::text, @room_type_id::uuid, n.night, n.amount_minor
-FROM (SELECT unnest(@nights::date[]) AS night, unnest(@amounts::bigint[]) AS amount_minor) AS n
-ON CONFLICT (tenant_id, region, room_type_id, night) DO UPDATE
-SET amount_minor = excluded.amount_minor;
-
--- name: NightsOverLimit :many
--- All counters of a night together.
-SELECT p.night, GREATEST(0, p.physical - p.out_of_order + p.oversell)::bigint AS sell_limit, sum(c.held + c.booked)::bigint AS taken
-FROM night_plans p
-JOIN night_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.room_type_id = p.room_type_id AND c.night = p.night
-WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.room_type_id = @room_type_id AND p.night = ANY(@nights::date[])
-GROUP BY p.night, p.physical, p.out_of_order, p.oversell
-HAVING sum(c.held + c.booked) > GREATEST(0, p.physical - p.out_of_order + p.oversell)
-ORDER BY p.night;
-
--- name: HousesOverLimit :many
-SELECT night, sell_limit, (held + booked)::bigint AS taken
-FROM house_counters
-WHERE tenant_id = @tenant_id AND region = @region AND property_id = @property_id AND night = ANY(@nights::date[])
-    AND held + booked > sell_limit
-ORDER BY night;
-
 -- name: CalendarNights :many
 SELECT p.room_type_id, p.night, p.stop_sell, p.closed_to_arrival, p.closed_to_departure, p.min_stay_arrival,
     p.max_stay_arrival, p.min_stay_through, p.max_stay_through, p.physical, p.out_of_order, p.oversell, p.has_allotment, r.amount_minor,

@@ -89,9 +89,14 @@ WHERE tenant_id = @tenant_id AND region = @region AND buyer_id = ANY(@buyer_ids:
 GROUP BY buyer_id;
 
 -- name: HoldsOfBuyersOnUnits :many
+-- OFFSET 0 keeps the planner from reading all lines of a pool or night instead of the buyers' own.
 SELECT h.id, h.buyer_kind, h.buyer_id, l.pool_id, l.room_type_id, l.night
 FROM holds h
-JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
+CROSS JOIN LATERAL (
+    SELECT own.pool_id, own.room_type_id, own.night
+    FROM hold_lines own
+    WHERE own.tenant_id = h.tenant_id AND own.region = h.region AND own.hold_id = h.id
+    OFFSET 0) AS l
 WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.buyer_id = ANY(@buyer_ids::uuid[])
     AND h.placed_at > @since::timestamptz AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at > @now::timestamptz
     AND (l.pool_id = ANY(@pool_ids::uuid[]) OR l.room_type_id = ANY(@room_type_ids::uuid[]))
@@ -150,3 +155,7 @@ WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
 SELECT id, version, (state IN ('ACTIVE', 'PROCESSING') AND claimable_at <= clock_timestamp())::boolean AS due
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = ANY(@ids::uuid[]);
+
+-- name: HoldChangeInsert :exec
+INSERT INTO hold_changes (tenant_id, region, hold_id, version, change, actor, changed_at)
+VALUES (@tenant_id, @region, @hold_id, @version, @change, @actor, @changed_at);

@@ -862,6 +862,110 @@ func (q *Queries) AuditNightCounters(ctx context.Context, arg AuditNightCounters
 	return items, nil
 }
 
+const auditNightLimits = `-- name: AuditNightLimits :many
+SELECT p.tenant_id, p.region, p.room_type_id, p.night, count(*) OVER () AS violations
+FROM night_plans p
+LEFT JOIN night_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.room_type_id = p.room_type_id
+    AND c.bucket = '00000000-0000-0000-0000-000000000000'::uuid AND c.night = p.night
+WHERE ($1::boolean OR p.tenant_id = $2::uuid)
+    AND (c.night IS NULL OR c.sell_limit <> GREATEST(0, p.physical - p.out_of_order + p.oversell - p.allotted))
+ORDER BY violations
+LIMIT $3
+`
+
+type AuditNightLimitsParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditNightLimitsRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	RoomTypeID uuid.UUID
+	Night      civil.Date
+	Violations int64
+}
+
+// The shared stock of a night is what the plan leaves besides the channels' own.
+func (q *Queries) AuditNightLimits(ctx context.Context, arg AuditNightLimitsParams) ([]AuditNightLimitsRow, error) {
+	rows, err := q.db.Query(ctx, auditNightLimits, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditNightLimitsRow
+	for rows.Next() {
+		var i AuditNightLimitsRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.RoomTypeID,
+			&i.Night,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditNightsJobs = `-- name: AuditNightsJobs :many
+SELECT e.tenant_id, e.region, e.id, count(*) OVER () AS violations
+FROM night_edits e
+LEFT JOIN (
+    SELECT k.tenant_id, k.region, k.edit_id, sum(k.nights)::bigint AS nights, sum(CASE WHEN k.state = 'WAITING' THEN 1 ELSE 0 END)::bigint AS waiting
+    FROM night_edit_chunks k
+    GROUP BY k.tenant_id, k.region, k.edit_id) AS c ON c.tenant_id = e.tenant_id AND c.region = e.region AND c.edit_id = e.id
+WHERE ($1::boolean OR e.tenant_id = $2::uuid)
+    AND (COALESCE(c.nights, 0) <> e.nights OR (e.state = 'DONE' AND COALESCE(c.waiting, 0) > 0))
+ORDER BY violations
+LIMIT $3
+`
+
+type AuditNightsJobsParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditNightsJobsRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Violations int64
+}
+
+// A job that is done has no chunk left, and its chunks are the nights that it had to write.
+func (q *Queries) AuditNightsJobs(ctx context.Context, arg AuditNightsJobsParams) ([]AuditNightsJobsRow, error) {
+	rows, err := q.db.Query(ctx, auditNightsJobs, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditNightsJobsRow
+	for rows.Next() {
+		var i AuditNightsJobsRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const auditPaidBookings = `-- name: AuditPaidBookings :many
 SELECT b.tenant_id, b.region, b.id, count(*) OVER () AS violations
 FROM bookings b

@@ -51,6 +51,34 @@ func (q *Queries) HoldBuyers(ctx context.Context, arg HoldBuyersParams) ([]HoldB
 	return items, nil
 }
 
+const holdChangeInsert = `-- name: HoldChangeInsert :exec
+INSERT INTO hold_changes (tenant_id, region, hold_id, version, change, actor, changed_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+`
+
+type HoldChangeInsertParams struct {
+	TenantID  uuid.UUID
+	Region    string
+	HoldID    uuid.UUID
+	Version   int64
+	Change    string
+	Actor     string
+	ChangedAt time.Time
+}
+
+func (q *Queries) HoldChangeInsert(ctx context.Context, arg HoldChangeInsertParams) error {
+	_, err := q.db.Exec(ctx, holdChangeInsert,
+		arg.TenantID,
+		arg.Region,
+		arg.HoldID,
+		arg.Version,
+		arg.Change,
+		arg.Actor,
+		arg.ChangedAt,
+	)
+	return err
+}
+
 const holdChannel = `-- name: HoldChannel :one
 SELECT channel_id
 FROM holds
@@ -755,7 +783,11 @@ func (q *Queries) HoldsLock(ctx context.Context, arg HoldsLockParams) ([]HoldsLo
 const holdsOfBuyersOnUnits = `-- name: HoldsOfBuyersOnUnits :many
 SELECT h.id, h.buyer_kind, h.buyer_id, l.pool_id, l.room_type_id, l.night
 FROM holds h
-JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
+CROSS JOIN LATERAL (
+    SELECT own.pool_id, own.room_type_id, own.night
+    FROM hold_lines own
+    WHERE own.tenant_id = h.tenant_id AND own.region = h.region AND own.hold_id = h.id
+    OFFSET 0) AS l
 WHERE h.tenant_id = $1 AND h.region = $2 AND h.buyer_id = ANY($3::uuid[])
     AND h.placed_at > $4::timestamptz AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at > $5::timestamptz
     AND (l.pool_id = ANY($6::uuid[]) OR l.room_type_id = ANY($7::uuid[]))
@@ -781,6 +813,7 @@ type HoldsOfBuyersOnUnitsRow struct {
 	Night      *civil.Date
 }
 
+// OFFSET 0 keeps the planner from reading all lines of a pool or night instead of the buyers' own.
 func (q *Queries) HoldsOfBuyersOnUnits(ctx context.Context, arg HoldsOfBuyersOnUnitsParams) ([]HoldsOfBuyersOnUnitsRow, error) {
 	rows, err := q.db.Query(ctx, holdsOfBuyersOnUnits,
 		arg.TenantID,

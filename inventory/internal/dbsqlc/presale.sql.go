@@ -468,7 +468,11 @@ func (q *Queries) PresaleCountersLock(ctx context.Context, arg PresaleCountersLo
 const unitsOfGuests = `-- name: UnitsOfGuests :many
 SELECT h.buyer_id, l.show_id::uuid AS show_id, sum(l.quantity)::bigint AS units
 FROM holds h
-JOIN hold_lines l ON l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
+CROSS JOIN LATERAL (
+    SELECT own.show_id, own.ordinal, own.quantity
+    FROM hold_lines own
+    WHERE own.tenant_id = h.tenant_id AND own.region = h.region AND own.hold_id = h.id
+    OFFSET 0) AS l
 WHERE h.tenant_id = $1 AND h.region = $2 AND h.buyer_id = ANY($3::uuid[]) AND h.buyer_kind = 'GUEST'
     AND l.show_id = ANY($4::uuid[])
     AND (h.state = 'CONFIRMED' OR h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at > $5::timestamptz)
@@ -494,7 +498,8 @@ type UnitsOfGuestsRow struct {
 	Units   int64
 }
 
-// What guests already have of shows: in live holds, and in sales whose lines still stand.
+// What guests already have of shows: in live holds, and in sales whose lines still stand. OFFSET 0
+// keeps the planner from reading all lines of a show instead of the guests' own.
 func (q *Queries) UnitsOfGuests(ctx context.Context, arg UnitsOfGuestsParams) ([]UnitsOfGuestsRow, error) {
 	rows, err := q.db.Query(ctx, unitsOfGuests,
 		arg.TenantID,

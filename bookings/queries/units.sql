@@ -1,0 +1,218 @@
+-- name: BookingsOfNight :many
+-- Bookings with lines that still stand on a night of some room types, found through the holds that
+-- they were: booking lines are written with every sale and have no index of their own.
+SELECT b.region, b.id, b.hold_id, b.channel_id, b.buyer_kind, b.buyer_id, b.reference, b.partner_reference, b.contact_name, b.contact_email,
+    b.state, b.total_minor, b.currency, b.version, b.booked_at, b.cancellation
+FROM bookings b
+WHERE b.tenant_id = @tenant_id AND b.region = @region
+    AND (b.booked_at, b.id) < (@before_time::timestamptz, @before_id::uuid)
+    AND b.hold_id IN (
+        SELECT h.hold_id
+        FROM hold_lines h
+        WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.room_type_id = ANY(@room_type_ids::uuid[]) AND h.night = @night::date)
+    AND EXISTS (
+        SELECT 1
+        FROM booking_lines l
+        WHERE l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.night = @night::date
+            AND l.room_type_id = ANY(@room_type_ids::uuid[]) AND l.state <> 'CANCELLED')
+ORDER BY b.booked_at DESC, b.id DESC
+LIMIT @max_rows;
+
+-- name: SeatHistory :many
+-- What became of one seat of a show, the newest first, from the lines of its holds and bookings. The
+-- steps of one instant are in the order in which they can follow each other.
+WITH u AS (
+    SELECT l.hold_id, l.ordinal, l.quantity
+    FROM hold_lines l
+    WHERE l.tenant_id = @tenant_id AND l.region = @region AND l.show_id = @show_id AND l.seat_id = @seat_id)
+SELECT e.at, e.step, e.hold_id, e.ordinal, e.quantity, e.change, e.booking_id, e.channel_id, e.actor, e.reason
+FROM (
+    SELECT h.placed_at AS at, 1::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'HELD'::text AS change, NULL::uuid AS booking_id,
+        h.channel_id, (h.buyer_kind || ' ' || h.buyer_id::text)::text AS actor, ''::text AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = @tenant_id AND h.region = @region AND h.id = u.hold_id
+    UNION ALL
+    SELECT c.changed_at AS at, 2::bigint AS step, u.hold_id, u.ordinal, u.quantity, c.change, NULL::uuid AS booking_id,
+        h.channel_id, c.actor, ''::text AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = @tenant_id AND h.region = @region AND h.id = u.hold_id
+    JOIN hold_changes c ON c.tenant_id = @tenant_id AND c.region = @region AND c.hold_id = u.hold_id
+    UNION ALL
+    SELECT h.ended_at AS at, 3::bigint AS step, u.hold_id, u.ordinal, u.quantity,
+        CASE WHEN h.state = 'EXPIRED' THEN 'EXPIRED' ELSE 'RELEASED' END AS change, NULL::uuid AS booking_id,
+        h.channel_id, ''::text AS actor,
+        CASE WHEN h.state = 'EXPIRED' THEN 'the deadline passed' ELSE 'the payment was declined' END AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = @tenant_id AND h.region = @region AND h.id = u.hold_id
+    WHERE h.state = 'EXPIRED' OR h.state = 'RELEASED' AND NOT EXISTS (
+        SELECT 1
+        FROM hold_changes c
+        WHERE c.tenant_id = @tenant_id AND c.region = @region AND c.hold_id = u.hold_id AND c.change = 'RELEASED')
+    UNION ALL
+    SELECT b.booked_at AS at, 4::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'SOLD'::text AS change, b.id AS booking_id,
+        b.channel_id, (b.buyer_kind || ' ' || b.buyer_id::text)::text AS actor, ''::text AS reason
+    FROM u
+    JOIN bookings b ON b.tenant_id = @tenant_id AND b.region = @region AND b.hold_id = u.hold_id
+    UNION ALL
+    SELECT x.cancelled_at AS at, 5::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'CANCELLED'::text AS change, b.id AS booking_id,
+        b.channel_id,
+        CASE WHEN x.session_id IS NULL THEN 'KEY ' || x.key_id::text ELSE 'GUEST ' || x.session_id::text END AS actor, x.reason
+    FROM u
+    JOIN bookings b ON b.tenant_id = @tenant_id AND b.region = @region AND b.hold_id = u.hold_id
+    JOIN cancelled_lines k ON k.tenant_id = @tenant_id AND k.region = @region AND k.booking_id = b.id AND k.ordinal = u.ordinal
+    JOIN cancellations x ON x.tenant_id = @tenant_id AND x.region = @region AND x.id = k.cancellation_id) AS e
+WHERE (e.at, e.hold_id, e.ordinal, e.step) < (@before_time::timestamptz, @before_hold::uuid, @before_ordinal::bigint, @before_step::bigint)
+ORDER BY e.at DESC, e.hold_id DESC, e.ordinal DESC, e.step DESC
+LIMIT @max_rows;
+
+-- name: PoolHistory :many
+-- As SeatHistory, of one pool.
+WITH u AS (
+    SELECT l.hold_id, l.ordinal, l.quantity
+    FROM hold_lines l
+    WHERE l.tenant_id = @tenant_id AND l.region = @region AND l.pool_id = @pool_id)
+SELECT e.at, e.step, e.hold_id, e.ordinal, e.quantity, e.change, e.booking_id, e.channel_id, e.actor, e.reason
+FROM (
+    SELECT h.placed_at AS at, 1::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'HELD'::text AS change, NULL::uuid AS booking_id,
+        h.channel_id, (h.buyer_kind || ' ' || h.buyer_id::text)::text AS actor, ''::text AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = @tenant_id AND h.region = @region AND h.id = u.hold_id
+    UNION ALL
+    SELECT c.changed_at AS at, 2::bigint AS step, u.hold_id, u.ordinal, u.quantity, c.change, NULL::uuid AS booking_id,
+        h.channel_id, c.actor, ''::text AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = @tenant_id AND h.region = @region AND h.id = u.hold_id
+    JOIN hold_changes c ON c.tenant_id = @tenant_id AND c.region = @region AND c.hold_id = u.hold_id
+    UNION ALL
+    SELECT h.ended_at AS at, 3::bigint AS step, u.hold_id, u.ordinal, u.quantity,
+        CASE WHEN h.state = 'EXPIRED' THEN 'EXPIRED' ELSE 'RELEASED' END AS change, NULL::uuid AS booking_id,
+        h.channel_id, ''::text AS actor,
+        CASE WHEN h.state = 'EXPIRED' THEN 'the deadline passed' ELSE 'the payment was declined' END AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = @tenant_id AND h.region = @region AND h.id = u.hold_id
+    WHERE h.state = 'EXPIRED' OR h.state = 'RELEASED' AND NOT EXISTS (
+        SELECT 1
+        FROM hold_changes c
+        WHERE c.tenant_id = @tenant_id AND c.region = @region AND c.hold_id = u.hold_id AND c.change = 'RELEASED')
+    UNION ALL
+    SELECT b.booked_at AS at, 4::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'SOLD'::text AS change, b.id AS booking_id,
+        b.channel_id, (b.buyer_kind || ' ' || b.buyer_id::text)::text AS actor, ''::text AS reason
+    FROM u
+    JOIN bookings b ON b.tenant_id = @tenant_id AND b.region = @region AND b.hold_id = u.hold_id
+    UNION ALL
+    SELECT x.cancelled_at AS at, 5::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'CANCELLED'::text AS change, b.id AS booking_id,
+        b.channel_id,
+        CASE WHEN x.session_id IS NULL THEN 'KEY ' || x.key_id::text ELSE 'GUEST ' || x.session_id::text END AS actor, x.reason
+    FROM u
+    JOIN bookings b ON b.tenant_id = @tenant_id AND b.region = @region AND b.hold_id = u.hold_id
+    JOIN cancelled_lines k ON k.tenant_id = @tenant_id AND k.region = @region AND k.booking_id = b.id AND k.ordinal = u.ordinal
+    JOIN cancellations x ON x.tenant_id = @tenant_id AND x.region = @region AND x.id = k.cancellation_id) AS e
+WHERE (e.at, e.hold_id, e.ordinal, e.step) < (@before_time::timestamptz, @before_hold::uuid, @before_ordinal::bigint, @before_step::bigint)
+ORDER BY e.at DESC, e.hold_id DESC, e.ordinal DESC, e.step DESC
+LIMIT @max_rows;
+
+-- name: NightHistory :many
+-- As SeatHistory, of one night of a room type.
+WITH u AS (
+    SELECT l.hold_id, l.ordinal, l.quantity
+    FROM hold_lines l
+    WHERE l.tenant_id = @tenant_id AND l.region = @region AND l.room_type_id = @room_type_id AND l.night = @night::date)
+SELECT e.at, e.step, e.hold_id, e.ordinal, e.quantity, e.change, e.booking_id, e.channel_id, e.actor, e.reason
+FROM (
+    SELECT h.placed_at AS at, 1::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'HELD'::text AS change, NULL::uuid AS booking_id,
+        h.channel_id, (h.buyer_kind || ' ' || h.buyer_id::text)::text AS actor, ''::text AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = @tenant_id AND h.region = @region AND h.id = u.hold_id
+    UNION ALL
+    SELECT c.changed_at AS at, 2::bigint AS step, u.hold_id, u.ordinal, u.quantity, c.change, NULL::uuid AS booking_id,
+        h.channel_id, c.actor, ''::text AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = @tenant_id AND h.region = @region AND h.id = u.hold_id
+    JOIN hold_changes c ON c.tenant_id = @tenant_id AND c.region = @region AND c.hold_id = u.hold_id
+    UNION ALL
+    SELECT h.ended_at AS at, 3::bigint AS step, u.hold_id, u.ordinal, u.quantity,
+        CASE WHEN h.state = 'EXPIRED' THEN 'EXPIRED' ELSE 'RELEASED' END AS change, NULL::uuid AS booking_id,
+        h.channel_id, ''::text AS actor,
+        CASE WHEN h.state = 'EXPIRED' THEN 'the deadline passed' ELSE 'the payment was declined' END AS reason
+    FROM u
+    JOIN holds h ON h.tenant_id = @tenant_id AND h.region = @region AND h.id = u.hold_id
+    WHERE h.state = 'EXPIRED' OR h.state = 'RELEASED' AND NOT EXISTS (
+        SELECT 1
+        FROM hold_changes c
+        WHERE c.tenant_id = @tenant_id AND c.region = @region AND c.hold_id = u.hold_id AND c.change = 'RELEASED')
+    UNION ALL
+    SELECT b.booked_at AS at, 4::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'SOLD'::text AS change, b.id AS booking_id,
+        b.channel_id, (b.buyer_kind || ' ' || b.buyer_id::text)::text AS actor, ''::text AS reason
+    FROM u
+    JOIN bookings b ON b.tenant_id = @tenant_id AND b.region = @region AND b.hold_id = u.hold_id
+    UNION ALL
+    SELECT x.cancelled_at AS at, 5::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'CANCELLED'::text AS change, b.id AS booking_id,
+        b.channel_id,
+        CASE WHEN x.session_id IS NULL THEN 'KEY ' || x.key_id::text ELSE 'GUEST ' || x.session_id::text END AS actor, x.reason
+    FROM u
+    JOIN bookings b ON b.tenant_id = @tenant_id AND b.region = @region AND b.hold_id = u.hold_id
+    JOIN cancelled_lines k ON k.tenant_id = @tenant_id AND k.region = @region AND k.booking_id = b.id AND k.ordinal = u.ordinal
+    JOIN cancellations x ON x.tenant_id = @tenant_id AND x.region = @region AND x.id = k.cancellation_id) AS e
+WHERE (e.at, e.hold_id, e.ordinal, e.step) < (@before_time::timestamptz, @before_hold::uuid, @before_ordinal::bigint, @before_step::bigint)
+ORDER BY e.at DESC, e.hold_id DESC, e.ordinal DESC, e.step DESC
+LIMIT @max_rows;
+
+-- name: OccupancyOfProperty :many
+-- Each planned night of each room type with what is taken of it, whatever bucket it came from.
+SELECT p.night, p.room_type_id, p.physical, p.out_of_order, p.oversell, p.allotted, c.held, c.booked
+FROM night_plans p
+JOIN (
+    SELECT n.room_type_id, n.night, sum(n.held)::bigint AS held, sum(n.booked)::bigint AS booked
+    FROM night_counters n
+    WHERE n.tenant_id = @tenant_id AND n.region = @region AND n.room_type_id = ANY(@room_type_ids::uuid[])
+        AND n.night >= @first_night::date AND n.night <= @last_night::date
+    GROUP BY n.room_type_id, n.night) AS c ON c.room_type_id = p.room_type_id AND c.night = p.night
+WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.room_type_id = ANY(@room_type_ids::uuid[])
+    AND p.night >= @first_night::date AND p.night <= @last_night::date
+ORDER BY p.night, p.room_type_id;
+
+-- name: RevenueOfProperty :many
+-- The price of the lines that still stand, by room type and night.
+SELECT l.room_type_id::uuid AS room_type_id, l.night::date AS night, sum(l.amount_minor)::bigint AS amount_minor
+FROM hold_lines h
+JOIN bookings b ON b.tenant_id = h.tenant_id AND b.region = h.region AND b.hold_id = h.hold_id
+JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.ordinal = h.ordinal
+WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.room_type_id = ANY(@room_type_ids::uuid[])
+    AND h.night >= @first_night::date AND h.night <= @last_night::date AND l.state <> 'CANCELLED'
+GROUP BY l.room_type_id, l.night
+ORDER BY l.night, l.room_type_id;
+
+-- name: PickUpOfProperty :many
+-- What was sold and what was cancelled of each night from one moment up to, but not at, another, and
+-- what was on the books at both.
+SELECT h.room_type_id::uuid AS room_type_id, h.night::date AS night,
+    sum(CASE WHEN b.booked_at >= @since::timestamptz AND b.booked_at < @until::timestamptz THEN l.quantity ELSE 0 END)::bigint AS sold,
+    sum(CASE WHEN x.cancelled_at >= @since::timestamptz AND x.cancelled_at < @until::timestamptz THEN l.quantity ELSE 0 END)::bigint AS cancelled,
+    sum(CASE WHEN b.booked_at < @since::timestamptz AND (x.cancelled_at IS NULL OR x.cancelled_at >= @since::timestamptz) THEN l.quantity ELSE 0 END)::bigint AS rooms_before,
+    sum(CASE WHEN b.booked_at < @until::timestamptz AND (x.cancelled_at IS NULL OR x.cancelled_at >= @until::timestamptz) THEN l.quantity ELSE 0 END)::bigint AS rooms_after,
+    sum(CASE WHEN b.booked_at < @since::timestamptz AND (x.cancelled_at IS NULL OR x.cancelled_at >= @since::timestamptz) THEN l.amount_minor ELSE 0 END)::bigint AS revenue_before,
+    sum(CASE WHEN b.booked_at < @until::timestamptz AND (x.cancelled_at IS NULL OR x.cancelled_at >= @until::timestamptz) THEN l.amount_minor ELSE 0 END)::bigint AS revenue_after
+FROM hold_lines h
+JOIN bookings b ON b.tenant_id = h.tenant_id AND b.region = h.region AND b.hold_id = h.hold_id
+JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.ordinal = h.ordinal
+LEFT JOIN cancelled_lines k ON k.tenant_id = l.tenant_id AND k.region = l.region AND k.booking_id = l.booking_id AND k.ordinal = l.ordinal
+LEFT JOIN cancellations x ON x.tenant_id = k.tenant_id AND x.region = k.region AND x.id = k.cancellation_id
+WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.room_type_id = ANY(@room_type_ids::uuid[])
+    AND h.night >= @first_night::date AND h.night <= @last_night::date
+GROUP BY h.room_type_id, h.night
+ORDER BY h.night, h.room_type_id;
+
+-- name: RoomTypesOfProperty :many
+SELECT r.id, r.name
+FROM room_types r
+WHERE r.tenant_id = @tenant_id AND r.region = @region AND r.property_id = @property_id
+ORDER BY r.name, r.id;
+
+-- name: SeatsOfShowCount :one
+SELECT ((SELECT count(*) FROM show_seats s WHERE s.tenant_id = @tenant_id AND s.region = @region AND s.show_id = @show_id AND s.seat_id = @seat_id)
+    + (SELECT count(*) FROM past_show_seats p WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.show_id = @show_id AND p.seat_id = @seat_id))::bigint AS seats;
+
+-- name: PoolsCount :one
+SELECT count(*) AS pools
+FROM pools
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id;

@@ -1,0 +1,10 @@
+DROP TABLE IF EXISTS audit_entries;
+DROP INDEX IF EXISTS hold_lines_by_night;
+DROP INDEX IF EXISTS hold_lines_by_pool;
+DROP INDEX IF EXISTS hold_lines_by_seat;
+DROP TABLE IF EXISTS hold_changes;
+DROP TABLE IF EXISTS night_edit_chunks;
+DROP TABLE IF EXISTS night_edits;
+ALTER TABLE IF EXISTS night_plans DROP CONSTRAINT IF EXISTS night_plans_oversell_share;
+ALTER TABLE IF EXISTS night_plans DROP CONSTRAINT IF EXISTS night_plans_oversell_percent;
+ALTER TABLE IF EXISTS night_plans DROP COLUMN IF EXISTS oversell_percent;
