@@ -46,6 +46,7 @@ type (
 	bookingKind struct{}
 	refundKind  struct{}
 	disputeKind struct{}
+	blockKind   struct{}
 )
 
 // Prefix of a booking's public id.
@@ -57,6 +58,9 @@ func (refundKind) Prefix() string { return "refund" }
 // Prefix of a dispute's public id.
 func (disputeKind) Prefix() string { return "dispute" }
 
+// Prefix of a seat block's public id.
+func (blockKind) Prefix() string { return "block" }
+
 // Subject is the public id of what the event is about.
 func (e Event) Subject() string {
 	switch e.Kind {
@@ -66,6 +70,8 @@ func (e Event) Subject() string {
 		return ids.ID[refundKind]{Region: e.ID.Region, UUID: e.Entity}.String()
 	case KindDispute:
 		return ids.ID[disputeKind]{Region: e.ID.Region, UUID: e.Entity}.String()
+	case KindBlock:
+		return ids.ID[blockKind]{Region: e.ID.Region, UUID: e.Entity}.String()
 	case KindEndpoint:
 		return EndpointID{UUID: e.Entity}.String()
 	}

@@ -16,6 +16,7 @@ const (
 	TypeDisputeOpened    Type = "dispute.opened"
 	TypeDisputeWon       Type = "dispute.won"
 	TypeDisputeLost      Type = "dispute.lost"
+	TypeBlockReleased    Type = "block.released"
 	// TypeEndpointPing goes to one endpoint only, whatever it subscribes to.
 	TypeEndpointPing Type = "endpoint.ping"
 )
@@ -28,6 +29,7 @@ const (
 	KindBooking  Kind = "booking"
 	KindRefund   Kind = "refund"
 	KindDispute  Kind = "dispute"
+	KindBlock    Kind = "block"
 	KindEndpoint Kind = "endpoint"
 )
 
@@ -50,6 +52,7 @@ func Meanings() []Meaning {
 		{TypeDisputeOpened, KindDispute, "The buyer disputes a payment with the bank; the booking stands."},
 		{TypeDisputeWon, KindDispute, "A dispute ended for the seller: the money stays."},
 		{TypeDisputeLost, KindDispute, "A dispute ended for the buyer: the bank took the money back, and the booking stands."},
+		{TypeBlockReleased, KindBlock, "Seats that were set aside for a channel or the house are for sale through every channel."},
 		{TypeEndpointPing, KindEndpoint, "Somebody tests the endpoint. Nothing happened."},
 	}
 }

@@ -30,6 +30,12 @@ func (r *Resolver) Hold() generated.HoldResolver { return &holdResolver{r} }
 // Payment returns generated.PaymentResolver implementation.
 func (r *Resolver) Payment() generated.PaymentResolver { return &paymentResolver{r} }
 
+// BlockSeat returns generated.BlockSeatResolver implementation.
+func (r *Resolver) BlockSeat() generated.BlockSeatResolver { return &blockSeatResolver{r} }
+
+// SeatBlock returns generated.SeatBlockResolver implementation.
+func (r *Resolver) SeatBlock() generated.SeatBlockResolver { return &seatBlockResolver{r} }
+
 // Property returns generated.PropertyResolver implementation.
 func (r *Resolver) Property() generated.PropertyResolver { return &propertyResolver{r} }
 
@@ -51,6 +57,7 @@ func (r *Resolver) Venue() generated.VenueResolver { return &venueResolver{r} }
 type (
 	mutationResolver    struct{ *Resolver }
 	queryResolver       struct{ *Resolver }
+	blockSeatResolver   struct{ *Resolver }
 	bookingResolver     struct{ *Resolver }
 	eventResolver       struct{ *Resolver }
 	holdResolver        struct{ *Resolver }
@@ -58,6 +65,7 @@ type (
 	propertyResolver    struct{ *Resolver }
 	refusedLineResolver struct{ *Resolver }
 	roomTypeResolver    struct{ *Resolver }
+	seatBlockResolver   struct{ *Resolver }
 	showResolver        struct{ *Resolver }
 	unitResolver        struct{ *Resolver }
 	venueResolver       struct{ *Resolver }
@@ -86,6 +94,8 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 		return node(r.roomType(ctx, id))
 	case inventory.HoldKind{}.Prefix():
 		return node(r.Hold(ctx, id))
+	case inventory.BlockKind{}.Prefix():
+		return node(r.SeatBlock(ctx, id))
 	case bookings.BookingKind{}.Prefix():
 		return node(r.Booking(ctx, id))
 	case events.EventKind{}.Prefix():
@@ -93,7 +103,7 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 	case events.EndpointKind{}.Prefix():
 		return node(r.WebhookEndpoint(ctx, id))
 	}
-	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, event, show, chart, room type, hold, booking, change event or webhook endpoint, got %.48q", id)
+	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, event, show, chart, room type, hold, seat block, booking, change event or webhook endpoint, got %.48q", id)
 }
 
 // node passes an entity on as a Node. A nil pointer must not become a Node that is not nil.

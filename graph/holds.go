@@ -32,6 +32,7 @@ func (r *mutationResolver) PlaceHold(ctx context.Context, input generated.PlaceH
 		request.ExpectedTotal = &total
 	}
 	request.PresaleCode = textOf(input.PresaleCode)
+	request.OverrideBlock = readOverride(&d, input.OverrideBlock)
 	if d.err != nil {
 		return nil, d.err
 	}

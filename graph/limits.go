@@ -31,7 +31,7 @@ func fieldCost(object, field string) int {
 		return 100
 	case "Query.unresolvedPayments", "Query.paymentTimeline":
 		return 50
-	case "Hold.payments", "Hold.booking", "Booking.payments", "Booking.cancellations":
+	case "SeatBlock.seats", "SeatBlock.changes", "Hold.payments", "Hold.booking", "Booking.payments", "Booking.cancellations":
 		return 20
 	}
 	return 1

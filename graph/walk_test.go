@@ -30,8 +30,9 @@ func (p place) String() string { return p.field.Name + " " + p.path }
 func idKinds() map[string]string {
 	return map[string]string{
 		"show": "show", "seats": "seat", "pool": "pool", "roomType": "room", "venue": "venue", "event": "event", "chart": "chart",
-		"presaleCode": "presale",
-		"property":    "prop", "priceLevel": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
+		"presaleCode": "presale", "block": "block", "fromBlock": "block", "toBlock": "block", "Query.seatBlock": "block",
+		"shows": "show", "properties": "prop",
+		"property": "prop", "priceLevel": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
 		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
 		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
 		"Query.booking": "book", "Query.tenant": "tenant",
@@ -210,9 +211,9 @@ func (h *house) ids() (own map[string]string, guest client) {
 	return map[string]string{
 		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
-		"presale": h.presaleCode(),
-		"refund":  refund,
-		"evt":     h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
+		"presale": h.presaleCode(), "block": h.houseSeats(h.seats[9]),
+		"refund": refund,
+		"evt":    h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
 	}, guest
 }
 
@@ -227,7 +228,7 @@ func TestForeignIDsAreAnsweredLikeRandomOnes(t *testing.T) {
 	for _, p := range places(t) {
 		kinds := []string{p.kind}
 		if p.field.Name == "node" {
-			kinds = []string{"tenant", "prop", "venue", "chan", "key", "event", "show", "chart", "room", "hold", "book", "evt", "endpoint"}
+			kinds = []string{"tenant", "prop", "venue", "chan", "key", "event", "show", "chart", "room", "hold", "block", "book", "evt", "endpoint"}
 		}
 		for _, kind := range kinds {
 			for who, as := range map[string]client{"admin": h.admin, "partner": h.partner, "page": h.page, "guest": guest} {

@@ -31,6 +31,9 @@ type won struct {
 	lines   []HoldLine
 	total   money.Amount
 	presale *uuid.UUID
+	// overridden are the blocks of others that the wish was allowed to hold across, with how many seats
+	// of each.
+	overridden map[uuid.UUID]int64
 }
 
 // totalOf is what a wish costs, whatever counters its units come from. It is compared with what the
@@ -138,6 +141,9 @@ func (b *batch) write(ctx context.Context, tx pgx.Tx, f facts, winners []won) ([
 		holds[i] = w.holdAt(b.at, f.terms, now)
 	}
 	if err := b.insertHolds(ctx, tx, holds); err != nil {
+		return nil, err
+	}
+	if err := b.noteOverrides(ctx, tx, winners, now); err != nil {
 		return nil, err
 	}
 	return holds, b.holdSeats(ctx, tx, holds)

@@ -74,7 +74,7 @@ const (
 	SeatStatusAvailable SeatStatus = "AVAILABLE"
 	SeatStatusHeld      SeatStatus = "HELD"
 	SeatStatusBooked    SeatStatus = "BOOKED"
-	// SeatStatusBlocked: the seat belongs to another channel's block.
+	// SeatStatusBlocked: the seat belongs to another channel's block, or to the house.
 	SeatStatusBlocked SeatStatus = "BLOCKED"
 )
 
@@ -323,16 +323,20 @@ func seatMap(ctx context.Context, at db.Snapshot, actor tenants.Actor, show Show
 	if err != nil {
 		return SeatMap{}, fmt.Errorf("read the seat map: %w", err)
 	}
+	closed, err := closedBlocks(ctx, at.Tx, actor, show, asOf, rows)
+	if err != nil {
+		return SeatMap{}, err
+	}
 	result := SeatMap{Show: show, AsOf: asOf, Seats: make([]SeatState, len(rows))}
 	for i, row := range rows {
 		state := SeatState{
 			Seat: SeatID{Region: show.Region, UUID: row.SeatID}, PriceLevel: PriceLevelID{Region: show.Region, UUID: row.PriceLevelID},
 			Status: SeatStatus(row.State),
 		}
-		switch {
-		case row.Due:
+		if row.Due {
 			state.Status = SeatStatusAvailable
-		case row.State == string(seatStateAvailable) && row.BlockChannelID != nil && *row.BlockChannelID != actor.Channel.UUID:
+		}
+		if state.Status == SeatStatusAvailable && row.BlockID != nil && closed[*row.BlockID] {
 			state.Status = SeatStatusBlocked
 		}
 		result.Seats[i] = state

@@ -22,6 +22,8 @@ type (
 	HoldKind struct{}
 	// PresaleCodeKind is a code that opens a show's sale early.
 	PresaleCodeKind struct{}
+	// BlockKind is a set of seats of a show that is set aside.
+	BlockKind struct{}
 )
 
 // Prefix of a chart's public id.
@@ -51,6 +53,9 @@ func (HoldKind) Prefix() string { return "hold" }
 // Prefix of a presale code's public id; the code itself is something else.
 func (PresaleCodeKind) Prefix() string { return "presale" }
 
+// Prefix of a seat block's public id.
+func (BlockKind) Prefix() string { return "block" }
+
 // Public ids. Each carries the region in which its stock lives.
 type (
 	ChartID       = ids.ID[ChartKind]
@@ -62,4 +67,5 @@ type (
 	RoomTypeID    = ids.ID[RoomTypeKind]
 	HoldID        = ids.ID[HoldKind]
 	PresaleCodeID = ids.ID[PresaleCodeKind]
+	BlockID       = ids.ID[BlockKind]
 )

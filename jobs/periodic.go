@@ -14,6 +14,7 @@ func periodicJobs(config Config) []*river.PeriodicJob {
 		periodic("expire_holds", config.SweepInterval, ExpireArgs{}),
 		periodic("reconcile_payments", config.ReconcileInterval, ReconcileArgs{}),
 		periodic("compare_charges", config.CompareInterval, CompareChargesArgs{}),
+		periodic("release_blocks", config.BlockInterval, ReleaseBlocksArgs{}),
 		periodic("deliver_due", config.DeliverInterval, DeliverDueArgs{}),
 	}
 	if config.ArchiveAfter > 0 {

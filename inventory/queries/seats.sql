@@ -1,5 +1,5 @@
 -- name: SeatsLock :many
-SELECT seat_id, price_level_id, state, hold_id, claimable_at, block_channel_id
+SELECT seat_id, price_level_id, state, hold_id, claimable_at, block_id
 FROM show_seats
 WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id AND seat_id = ANY(@seat_ids::uuid[])
 ORDER BY seat_id
@@ -44,13 +44,13 @@ FROM (SELECT unnest(@seat_ids::uuid[]) AS seat_id, unnest(@price_level_ids::uuid
 
 -- name: SeatStatuses :many
 -- The seats of a completed show stand in the past table, while they are being moved in both.
-SELECT u.seat_id, u.price_level_id, u.state, (u.state = 'HELD' AND u.claimable_at <= sqlc.arg(as_of)::timestamptz)::boolean AS due, u.block_channel_id
+SELECT u.seat_id, u.price_level_id, u.state, (u.state = 'HELD' AND u.claimable_at <= sqlc.arg(as_of)::timestamptz)::boolean AS due, u.block_id
 FROM (
-    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id
+    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_id
     FROM show_seats s
     WHERE s.tenant_id = @tenant_id AND s.region = @region AND s.show_id = @show_id
     UNION ALL
-    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_channel_id
+    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_id
     FROM past_show_seats p
     WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.show_id = @show_id) AS u
 ORDER BY u.seat_id;

@@ -13,13 +13,13 @@ import (
 )
 
 const seatStatuses = `-- name: SeatStatuses :many
-SELECT u.seat_id, u.price_level_id, u.state, (u.state = 'HELD' AND u.claimable_at <= $1::timestamptz)::boolean AS due, u.block_channel_id
+SELECT u.seat_id, u.price_level_id, u.state, (u.state = 'HELD' AND u.claimable_at <= $1::timestamptz)::boolean AS due, u.block_id
 FROM (
-    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id
+    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_id
     FROM show_seats s
     WHERE s.tenant_id = $2 AND s.region = $3 AND s.show_id = $4
     UNION ALL
-    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_channel_id
+    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_id
     FROM past_show_seats p
     WHERE p.tenant_id = $2 AND p.region = $3 AND p.show_id = $4) AS u
 ORDER BY u.seat_id
@@ -33,11 +33,11 @@ type SeatStatusesParams struct {
 }
 
 type SeatStatusesRow struct {
-	SeatID         uuid.UUID
-	PriceLevelID   uuid.UUID
-	State          string
-	Due            bool
-	BlockChannelID *uuid.UUID
+	SeatID       uuid.UUID
+	PriceLevelID uuid.UUID
+	State        string
+	Due          bool
+	BlockID      *uuid.UUID
 }
 
 // The seats of a completed show stand in the past table, while they are being moved in both.
@@ -60,7 +60,7 @@ func (q *Queries) SeatStatuses(ctx context.Context, arg SeatStatusesParams) ([]S
 			&i.PriceLevelID,
 			&i.State,
 			&i.Due,
-			&i.BlockChannelID,
+			&i.BlockID,
 		); err != nil {
 			return nil, err
 		}
@@ -235,7 +235,7 @@ func (q *Queries) SeatsInsert(ctx context.Context, arg SeatsInsertParams) (int64
 }
 
 const seatsLock = `-- name: SeatsLock :many
-SELECT seat_id, price_level_id, state, hold_id, claimable_at, block_channel_id
+SELECT seat_id, price_level_id, state, hold_id, claimable_at, block_id
 FROM show_seats
 WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND seat_id = ANY($4::uuid[])
 ORDER BY seat_id
@@ -250,12 +250,12 @@ type SeatsLockParams struct {
 }
 
 type SeatsLockRow struct {
-	SeatID         uuid.UUID
-	PriceLevelID   uuid.UUID
-	State          string
-	HoldID         *uuid.UUID
-	ClaimableAt    *time.Time
-	BlockChannelID *uuid.UUID
+	SeatID       uuid.UUID
+	PriceLevelID uuid.UUID
+	State        string
+	HoldID       *uuid.UUID
+	ClaimableAt  *time.Time
+	BlockID      *uuid.UUID
 }
 
 func (q *Queries) SeatsLock(ctx context.Context, arg SeatsLockParams) ([]SeatsLockRow, error) {
@@ -278,7 +278,7 @@ func (q *Queries) SeatsLock(ctx context.Context, arg SeatsLockParams) ([]SeatsLo
 			&i.State,
 			&i.HoldID,
 			&i.ClaimableAt,
-			&i.BlockChannelID,
+			&i.BlockID,
 		); err != nil {
 			return nil, err
 		}
