@@ -19,7 +19,7 @@ import (
 type benchCommand struct {
 	JSON      bool     `name:"json" help:"Print one JSON object."`
 	Seconds   float64  `default:"5" help:"How long each cell is measured, after a warm-up of a fifth of it."`
-	Sections  []string `default:"holds,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong)."`
+	Sections  []string `default:"holds,jobs,migration,sweep,sagas,webhooks,reconcile,blocks" help:"What is measured: holds (the scenarios), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments), blocks (setting seats aside while others hold); and only when it is named, best alone: soak (memory while payments go wrong)."`
 	Clients   []int    `default:"1,16,64" help:"How many clients hold at once, each its next hold when the last is answered."`
 	Scenarios []string `default:"seats,pool,nights" help:"What is held: seats (one seat), pool (one unit of one hot pool), nights (a room for three nights)."`
 	Baseline  bool     `default:"true" negatable:"" help:"Measure the same holds as plain SQL without a server, too."`
@@ -33,6 +33,8 @@ type benchCommand struct {
 	Buyers    []int    `default:"1,16,64,256" help:"How many buyers have a saga under way at once."`
 	Events    int      `default:"10000" help:"How many events a provider sends, each twice."`
 	Attempts  int      `default:"100000" help:"How many open payments are reconciled."`
+
+	BlockSeats int `default:"10000" help:"How many seats are assigned to a block at a time."`
 
 	Soak time.Duration `default:"10m" help:"How long the soak lasts."`
 }
@@ -53,7 +55,7 @@ func (c *benchCommand) Run(ctx context.Context, root *cli) error {
 		Seconds: c.Seconds, Clients: c.Clients, Scenarios: c.Scenarios, Baseline: c.Baseline,
 		Seats: c.Seats, Shards: c.Shards, Guests: c.Guests,
 		Sections: c.Sections, Jobs: c.Jobs, Nights: c.Nights, Due: c.Due,
-		Buyers: c.Buyers, Events: c.Events, Attempts: c.Attempts, Soak: c.Soak,
+		Buyers: c.Buyers, Events: c.Events, Attempts: c.Attempts, Soak: c.Soak, BlockSeats: c.BlockSeats,
 	})
 	if err != nil {
 		return err
@@ -99,7 +101,9 @@ type benchConfig struct {
 	// open payments are reconciled, and Soak is how long the soak lasts.
 	Buyers           []int
 	Events, Attempts int
-	Soak             time.Duration
+	// BlockSeats are assigned to a block at a time.
+	BlockSeats int
+	Soak       time.Duration
 }
 
 // measures is whether a section is asked for.
@@ -124,10 +128,11 @@ const (
 	benchTelling   = "webhooks"
 	benchAsking    = "reconcile"
 	benchSoaking   = "soak"
+	benchBlocking  = "blocks"
 )
 
 func benchSections() []string {
-	return []string{benchHolds, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking}
+	return []string{benchHolds, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking, benchBlocking}
 }
 
 // The scenarios.
@@ -181,6 +186,7 @@ func (c benchConfig) Validate() error {
 		{"--due", c.Due, benchMaxDue},
 		{"--events", c.Events, benchMaxEvents},
 		{"--attempts", c.Attempts, benchMaxAttempts},
+		{"--block-seats", c.BlockSeats, benchMaxBlockSeats},
 	} {
 		if err := benchBound(bound.flag, bound.got, bound.most); err != nil {
 			return err
@@ -224,6 +230,7 @@ type benchReport struct {
 	Webhooks  *benchWebhooks   `json:"webhooks,omitempty"`
 	Reconcile *benchReconciled `json:"reconcile,omitempty"`
 	Soak      *benchSoaked     `json:"soak,omitempty"`
+	Blocks    *benchBlocked    `json:"blocks,omitempty"`
 	// Memory is the server process's.
 	Memory benchMemory          `json:"memory"`
 	Audit  bookings.AuditReport `json:"audit"`
@@ -302,6 +309,14 @@ func runBench(ctx context.Context, config benchConfig) (report benchReport, err 
 	}
 	if err := measurePayments(ctx, a, config, &report, say); err != nil {
 		return benchReport{}, err
+	}
+	if config.measures(benchBlocking) {
+		say("blocks: all %d seats of a show are set aside and released, while %d clients hold seats of other shows", config.BlockSeats, benchBlockClients)
+		var ok bool
+		if report.Blocks, ok, err = measureBlocks(ctx, a, config, say); err != nil {
+			return benchReport{}, fmt.Errorf("measure blocks: %w", err)
+		}
+		report.OK = report.OK && ok
 	}
 	if report.Audit, err = a.bookings.Audit(ctx, nil); err != nil {
 		return benchReport{}, err
@@ -518,6 +533,9 @@ func printBenchSections(out io.Writer, report benchReport) {
 	}
 	if report.Soak != nil {
 		report.Soak.print(out)
+	}
+	if report.Blocks != nil {
+		report.Blocks.print(out)
 	}
 }
 

@@ -41,7 +41,7 @@ func smallBench(t *testing.T) benchConfig {
 		Seconds: 1, Clients: []int{2}, Scenarios: []string{benchSeats, benchPool, benchNights}, Baseline: true,
 		Seats: 500, Shards: 2, Guests: 10,
 		Sections: []string{benchHolds, benchRiver, benchMigrating, benchSweeping}, Jobs: 50, Nights: 2500, Due: 300,
-		Buyers: []int{1, 40}, Events: 60, Attempts: 70, Soak: 4 * time.Second,
+		Buyers: []int{1, 40}, Events: 60, Attempts: 70, Soak: 4 * time.Second, BlockSeats: 200,
 	}
 }
 
@@ -128,24 +128,25 @@ func TestAServerThatDoesNotServeIsTold(t *testing.T) {
 func TestBenchFlagsAreBounded(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(c *benchConfig){
-		"--seconds":   func(c *benchConfig) { c.Seconds = 0 },
-		"--clients":   func(c *benchConfig) { c.Clients = []int{1, 0} },
-		"--scenarios": func(c *benchConfig) { c.Scenarios = []string{"seat"} },
-		"--seats":     func(c *benchConfig) { c.Seats = benchMaxSeats + 1 },
-		"--shards":    func(c *benchConfig) { c.Shards = 0 },
-		"--guests":    func(c *benchConfig) { c.Guests = -1 },
-		"--sections":  func(c *benchConfig) { c.Sections = []string{"hold"} },
-		"--jobs":      func(c *benchConfig) { c.Jobs = 0 },
-		"--nights":    func(c *benchConfig) { c.Nights = benchMaxNights + 1 },
-		"--due":       func(c *benchConfig) { c.Due = 0 },
-		"--buyers":    func(c *benchConfig) { c.Buyers = []int{benchMaxClients + 1} },
-		"--events":    func(c *benchConfig) { c.Events = 0 },
-		"--attempts":  func(c *benchConfig) { c.Attempts = benchMaxAttempts + 1 },
-		"--soak":      func(c *benchConfig) { c.Soak = time.Millisecond },
+		"--seconds":     func(c *benchConfig) { c.Seconds = 0 },
+		"--clients":     func(c *benchConfig) { c.Clients = []int{1, 0} },
+		"--scenarios":   func(c *benchConfig) { c.Scenarios = []string{"seat"} },
+		"--seats":       func(c *benchConfig) { c.Seats = benchMaxSeats + 1 },
+		"--shards":      func(c *benchConfig) { c.Shards = 0 },
+		"--guests":      func(c *benchConfig) { c.Guests = -1 },
+		"--sections":    func(c *benchConfig) { c.Sections = []string{"hold"} },
+		"--jobs":        func(c *benchConfig) { c.Jobs = 0 },
+		"--nights":      func(c *benchConfig) { c.Nights = benchMaxNights + 1 },
+		"--due":         func(c *benchConfig) { c.Due = 0 },
+		"--buyers":      func(c *benchConfig) { c.Buyers = []int{benchMaxClients + 1} },
+		"--events":      func(c *benchConfig) { c.Events = 0 },
+		"--attempts":    func(c *benchConfig) { c.Attempts = benchMaxAttempts + 1 },
+		"--block-seats": func(c *benchConfig) { c.BlockSeats = benchMaxBlockSeats + 1 },
+		"--soak":        func(c *benchConfig) { c.Soak = time.Millisecond },
 	} {
 		config := benchConfig{
 			Seconds: 1, Clients: []int{1}, Scenarios: []string{benchPool}, Seats: 1, Shards: 1, Guests: 1,
-			Sections: []string{benchRiver}, Jobs: 1, Nights: 1, Due: 1, Buyers: []int{1}, Events: 1, Attempts: 1, Soak: time.Minute,
+			Sections: []string{benchRiver}, Jobs: 1, Nights: 1, Due: 1, Buyers: []int{1}, Events: 1, Attempts: 1, Soak: time.Minute, BlockSeats: 1,
 		}
 		if err := config.Validate(); err != nil {
 			t.Fatal(err)
