@@ -50,7 +50,12 @@ func (s *Service) releaseBlockTx(ctx context.Context, tx pgx.Tx, tenant tenants.
 	if err != nil || !changed {
 		return false, err
 	}
-	return true, s.emitTx(ctx, tx, tenant, id.Region, block.Channel, string(events.KindBlock), id.UUID, block.Version, string(events.TypeBlockReleased), *block.ReleasedAt)
+	// The clock, and not the moment, which may lie back: who reads the feed has read up to the clock.
+	now, err := inventory.Now(ctx, tx)
+	if err != nil {
+		return false, err
+	}
+	return true, s.emitTx(ctx, tx, tenant, id.Region, block.Channel, string(events.KindBlock), id.UUID, block.Version, string(events.TypeBlockReleased), now)
 }
 
 // ReleaseDueBlocks writes down, and tells others, that blocks whose moment has come are released: at most

@@ -70,13 +70,15 @@ func TestAReleaseIsToldOnce(t *testing.T) {
 }
 
 // A moment that has come is written and told once by whoever comes first: jobs of several processes, and
-// somebody who releases the block by hand. The event says the moment itself.
+// somebody who releases the block by hand. The block says the moment itself, the event when it was told:
+// whoever reads the feed has read past the moment.
 func TestADueBlockIsToldOnce(t *testing.T) {
 	t.Parallel()
 	s := bookingstest.New(t)
 	hall := s.Hall(10)
 	agency := s.Partner("Agency")
 	block, standing := hall.Block(agency.Actor.Channel, 1, 2), hall.Block(agency.Actor.Channel, 3)
+	begin := s.Now()
 	s.Expire(block)
 	second := s.Service(bookings.Config{}, s.Gateway)
 	for _, err := range inventorytest.Race(4, func(i int) (err error) {
@@ -101,6 +103,11 @@ func TestADueBlockIsToldOnce(t *testing.T) {
 	read := s.ReadBlock(block)
 	if read.ReleasedBy != inventory.ReleasedByMoment || read.ReleasedAt == nil || !read.ReleasedAt.Equal(*read.ReleaseAt) {
 		t.Errorf("the block reads %+v", read)
+	}
+	var late bool
+	if err := s.DB.Pool().QueryRow(t.Context(), "SELECT occurred_at >= $3 FROM outbox_events WHERE tenant_id = $1 AND entity_id = $2::uuid",
+		s.ID.UUID, block.ID.UUID, begin).Scan(&late); err != nil || !late {
+		t.Errorf("the event is told as of the moment: %v", err)
 	}
 	if s.ReadBlock(standing).State != inventory.BlockStateActive {
 		t.Error("the other block is released, too")
