@@ -234,6 +234,18 @@ func auditChecks() []auditCheck {
 				return r.Violations, violation(r.TenantID, r.Region, "payment attempt ", r.ID)
 			})
 		}},
+		{"every seat set aside is in a block of its show and channel", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditSeatBlocks(ctx, dbsqlc.AuditSeatBlocksParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditSeatBlocksRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "seat ", r.SeatID, " of show ", r.ShowID)
+			})
+		}},
+		{"every release of a block is kept once and told at most once", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditBlockReleases(ctx, dbsqlc.AuditBlockReleasesParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditBlockReleasesRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "block ", r.ID)
+			})
+		}},
 	}
 }
 

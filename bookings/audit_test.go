@@ -93,6 +93,17 @@ func TestTheAuditFindsDamage(t *testing.T) {
 			"every taken seat has a live line", "UPDATE booking_lines SET state = 'CANCELLED' WHERE tenant_id = $1 AND seat_id = $2",
 			func(d damaged) []any { return []any{seat(d.box, 2)} }, func(d damaged) string { return seat(d.box, 2).String() },
 		},
+		"a seat of a block that is nowhere": {
+			"every seat set aside is in a block of its show and channel",
+			"UPDATE show_seats SET block_id = $2, block_channel_id = $2 WHERE tenant_id = $1 AND seat_id = $3",
+			func(d damaged) []any { return []any{d.orphan, seat(d.box, 9)} }, func(d damaged) string { return seat(d.box, 9).String() },
+		},
+		"a block whose release was not kept": {
+			"every release of a block is kept once and told at most once",
+			`INSERT INTO seat_blocks (tenant_id, region, id, show_id, reason, note, state, released_at, released_by, created_at)
+			SELECT $1, 'eu', $2, $3, 'Camera', '', 'RELEASED', now(), 'COMMAND', now()`,
+			func(d damaged) []any { return []any{d.orphan, d.hall.Show.UUID} }, func(d damaged) string { return d.orphan.String() },
+		},
 		"a pool that lost a unit": {
 			"pool counters equal their live lines", "UPDATE pool_counters SET held = held + 1 WHERE tenant_id = $1 AND pool_id = $2",
 			func(d damaged) []any { return []any{d.floor().ID.UUID} }, func(d damaged) string { return d.floor().ID.UUID.String() },

@@ -71,7 +71,24 @@ type Booking struct {
 	BookedAt time.Time
 	// Cancellation are the timelines under which it was sold; nil for a sale older than they are.
 	Cancellation []inventory.Timeline
-	Lines        []Line
+	// CommissionBasisPoints is the channel's commission at the sale, in hundredths of a percent of Total.
+	CommissionBasisPoints int64
+	Lines                 []Line
+}
+
+// Commission is what a channel earns by a booking.
+type Commission struct {
+	// BasisPoints is in hundredths of a percent of the booking's total.
+	BasisPoints int64
+	Amount      money.Amount
+}
+
+// Commission is what the channel earns.
+func (b Booking) Commission() Commission {
+	return Commission{
+		BasisPoints: b.CommissionBasisPoints,
+		Amount:      money.Amount{Minor: money.Percent(b.Total.Minor, b.CommissionBasisPoints), Currency: b.Total.Currency},
+	}
 }
 
 // FeesKept is what cancellations of the booking cost so far.
@@ -148,6 +165,7 @@ func bookingOf(tenant tenants.TenantID, row dbsqlc.BookingGetRow) (Booking, erro
 		Reference: row.Reference, PartnerReference: row.PartnerReference,
 		Contact: Contact{Name: row.ContactName, Email: row.ContactEmail}, State: State(row.State),
 		Total: money.Amount{Minor: row.TotalMinor, Currency: money.Currency(row.Currency)}, Version: row.Version, BookedAt: row.BookedAt,
+		CommissionBasisPoints: row.CommissionBasisPoints,
 	}
 	if row.Cancellation == nil {
 		return booking, nil

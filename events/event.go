@@ -48,6 +48,7 @@ type (
 	disputeKind struct{}
 	// allotmentKind is an allotment.
 	allotmentKind struct{}
+	blockKind     struct{}
 )
 
 // Prefix of a booking's public id.
@@ -62,6 +63,9 @@ func (disputeKind) Prefix() string { return "dispute" }
 // Prefix of an allotment's public id.
 func (allotmentKind) Prefix() string { return "allotment" }
 
+// Prefix of a seat block's public id.
+func (blockKind) Prefix() string { return "block" }
+
 // Subject is the public id of what the event is about.
 func (e Event) Subject() string {
 	switch e.Kind {
@@ -73,6 +77,8 @@ func (e Event) Subject() string {
 		return ids.ID[disputeKind]{Region: e.ID.Region, UUID: e.Entity}.String()
 	case KindAllotment:
 		return ids.ID[allotmentKind]{Region: e.ID.Region, UUID: e.Entity}.String()
+	case KindBlock:
+		return ids.ID[blockKind]{Region: e.ID.Region, UUID: e.Entity}.String()
 	case KindEndpoint:
 		return EndpointID{UUID: e.Entity}.String()
 	}

@@ -18,6 +18,7 @@ const (
 	TypeDisputeLost        Type = "dispute.lost"
 	TypeAllotmentReleased  Type = "allotment.released"
 	TypeAllotmentCancelled Type = "allotment.cancelled"
+	TypeBlockReleased      Type = "block.released"
 	// TypeEndpointPing goes to one endpoint only, whatever it subscribes to.
 	TypeEndpointPing Type = "endpoint.ping"
 )
@@ -30,6 +31,7 @@ const (
 	KindBooking  Kind = "booking"
 	KindRefund   Kind = "refund"
 	KindDispute  Kind = "dispute"
+	KindBlock    Kind = "block"
 	KindEndpoint Kind = "endpoint"
 	// KindAllotment is stock that was set aside for a channel; the event's channel is that one.
 	KindAllotment Kind = "allotment"
@@ -56,6 +58,7 @@ func Meanings() []Meaning {
 		{TypeDisputeLost, KindDispute, "A dispute ended for the buyer: the bank took the money back, and the booking stands."},
 		{TypeAllotmentReleased, KindAllotment, "The unsold rest of an allotment, or of some of its nights, went to everybody."},
 		{TypeAllotmentCancelled, KindAllotment, "An allotment was taken back; what was sold from it stays sold."},
+		{TypeBlockReleased, KindBlock, "Seats that were set aside for a channel or the house are for sale through every channel."},
 		{TypeEndpointPing, KindEndpoint, "Somebody tests the endpoint. Nothing happened."},
 	}
 }

@@ -25,6 +25,7 @@ func bookingView(b bookings.Booking) generated.Booking {
 			}
 		}),
 		CancellationPolicies: each(b.Cancellation, bookingPolicyView), Tax: moneyView(b.Tax()), FeesKept: moneyView(b.FeesKept()),
+		CommissionSource: b.Commission(),
 	}
 }
 

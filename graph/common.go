@@ -33,6 +33,12 @@ func (r *Resolver) Hold() generated.HoldResolver { return &holdResolver{r} }
 // Payment returns generated.PaymentResolver implementation.
 func (r *Resolver) Payment() generated.PaymentResolver { return &paymentResolver{r} }
 
+// BlockSeat returns generated.BlockSeatResolver implementation.
+func (r *Resolver) BlockSeat() generated.BlockSeatResolver { return &blockSeatResolver{r} }
+
+// SeatBlock returns generated.SeatBlockResolver implementation.
+func (r *Resolver) SeatBlock() generated.SeatBlockResolver { return &seatBlockResolver{r} }
+
 // Property returns generated.PropertyResolver implementation.
 func (r *Resolver) Property() generated.PropertyResolver { return &propertyResolver{r} }
 
@@ -59,6 +65,7 @@ func (r *Resolver) Venue() generated.VenueResolver { return &venueResolver{r} }
 
 type (
 	allotmentResolver    struct{ *Resolver }
+	blockSeatResolver    struct{ *Resolver }
 	bookingResolver      struct{ *Resolver }
 	eventResolver        struct{ *Resolver }
 	holdResolver         struct{ *Resolver }
@@ -68,6 +75,7 @@ type (
 	queryResolver        struct{ *Resolver }
 	refusedLineResolver  struct{ *Resolver }
 	roomTypeResolver     struct{ *Resolver }
+	seatBlockResolver    struct{ *Resolver }
 	seatMapResolver      struct{ *Resolver }
 	showResolver         struct{ *Resolver }
 	subscriptionResolver struct{ *Resolver }
@@ -100,6 +108,8 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 		return node(r.Hold(ctx, id))
 	case inventory.AllotmentKind{}.Prefix():
 		return node(r.Allotment(ctx, id))
+	case inventory.BlockKind{}.Prefix():
+		return node(r.SeatBlock(ctx, id))
 	case bookings.BookingKind{}.Prefix():
 		return node(r.Booking(ctx, id))
 	case inventory.NightsJobKind{}.Prefix():
@@ -109,7 +119,7 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 	case events.EndpointKind{}.Prefix():
 		return node(r.WebhookEndpoint(ctx, id))
 	}
-	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, event, show, chart, room type, job, hold, allotment, booking, change event or webhook endpoint, got %.48q", id)
+	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, event, show, chart, room type, job, hold, allotment, seat block, booking, change event or webhook endpoint, got %.48q", id)
 }
 
 // node passes an entity on as a Node. A nil pointer must not become a Node that is not nil.

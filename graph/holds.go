@@ -36,6 +36,7 @@ func (r *mutationResolver) PlaceHold(ctx context.Context, input generated.PlaceH
 	if input.OverrideRestrictions {
 		request.Override = &inventory.Override{Reason: textOf(input.OverrideReason)}
 	}
+	request.OverrideBlock = readOverride(&d, input.OverrideBlock)
 	if d.err != nil {
 		return nil, d.err
 	}

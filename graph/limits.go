@@ -35,7 +35,7 @@ func fieldCost(object, field string) int {
 		return 20
 	case "Query.unresolvedPayments", "Query.paymentTimeline", "Query.seatHistory", "Query.poolHistory", "Query.nightHistory":
 		return 50
-	case "Hold.payments", "Hold.booking", "OversoldNight.bookings", "NightsJob.chunks", "Query.nightsJobs", "Booking.payments", "Booking.cancellations":
+	case "SeatBlock.seats", "SeatBlock.changes", "Hold.payments", "Hold.booking", "OversoldNight.bookings", "NightsJob.chunks", "Query.nightsJobs", "Booking.payments", "Booking.cancellations":
 		return 20
 	}
 	return 1

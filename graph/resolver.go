@@ -86,6 +86,18 @@ type Inventory interface {
 	CreatePresaleCodes(ctx context.Context, actor tenants.Actor, requestKey string, input inventory.NewPresaleCodes) ([]inventory.PresaleCode, error)
 	ChangePresaleCode(ctx context.Context, actor tenants.Actor, requestKey string, id inventory.PresaleCodeID, change inventory.PresaleChange) (inventory.PresaleCode, error)
 	PresaleCodes(ctx context.Context, actor tenants.Actor, show inventory.ShowID, after string, limit int) ([]inventory.PresaleCode, bool, error)
+	CreateSeatBlock(ctx context.Context, actor tenants.Actor, requestKey string, input inventory.NewSeatBlock) (inventory.BlockEdit, error)
+	AssignSeats(ctx context.Context, actor tenants.Actor, requestKey string, id inventory.BlockID, selection inventory.SeatSelection) (inventory.BlockEdit, error)
+	MoveSeats(ctx context.Context, actor tenants.Actor, requestKey string, from, to inventory.BlockID, selection inventory.SeatSelection) (inventory.BlockEdit, error)
+	ReleaseSeats(ctx context.Context, actor tenants.Actor, requestKey string, id inventory.BlockID, selection inventory.SeatSelection) (inventory.BlockEdit, error)
+	ChangeSeatBlock(ctx context.Context, actor tenants.Actor, requestKey string, id inventory.BlockID, change inventory.BlockTerms) (inventory.SeatBlock, error)
+	SeatBlock(ctx context.Context, actor tenants.Actor, id inventory.BlockID) (inventory.SeatBlock, error)
+	SeatBlocks(ctx context.Context, actor tenants.Actor, show inventory.ShowID, after *inventory.BlockCursor, limit int) ([]inventory.SeatBlock, bool, error)
+	SeatsOfBlock(ctx context.Context, actor tenants.Actor, id inventory.BlockID, after inventory.SeatID, limit int) ([]inventory.SeatState, bool, error)
+	ChangesOfBlock(ctx context.Context, actor tenants.Actor, id inventory.BlockID, after *inventory.BlockCursor, limit int) ([]inventory.BlockChange, bool, error)
+	ChannelSales(ctx context.Context, actor tenants.Actor, id tenants.ChannelID) (inventory.ChannelSales, error)
+	SetChannelSales(ctx context.Context, actor tenants.Actor, sales inventory.ChannelSales) (inventory.ChannelSales, error)
+
 	PlaceHold(ctx context.Context, actor tenants.Actor, input inventory.PlaceHold) (inventory.Hold, error)
 	ExtendHold(ctx context.Context, actor tenants.Actor, id inventory.HoldID, requestKey string) (inventory.Hold, error)
 	ReleaseHold(ctx context.Context, actor tenants.Actor, id inventory.HoldID, requestKey string) (inventory.Hold, error)
@@ -96,6 +108,7 @@ type Inventory interface {
 type Bookings interface {
 	Checkout(ctx context.Context, actor tenants.Actor, input bookings.Checkout) (bookings.Outcome, error)
 	CancelBooking(ctx context.Context, actor tenants.Actor, input bookings.Cancel) (bookings.Cancellation, error)
+	ReleaseBlock(ctx context.Context, actor tenants.Actor, requestKey string, id inventory.BlockID) error
 	MarkNoShow(ctx context.Context, actor tenants.Actor, requestKey string, id bookings.BookingID, ordinals []int64) (bookings.Booking, error)
 
 	Booking(ctx context.Context, actor tenants.Actor, id bookings.BookingID) (bookings.Booking, error)

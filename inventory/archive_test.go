@@ -83,7 +83,7 @@ func rows(t *testing.T, tenant *inventorytest.Tenant, hall *inventorytest.Hall, 
 	t.Helper()
 	var found []string
 	for _, query := range []string{
-		`SELECT concat_ws(' ', 'seat', seat_id, price_level_id, state, hold_id, claimable_at, block_channel_id)
+		`SELECT concat_ws(' ', 'seat', seat_id, price_level_id, state, hold_id, claimable_at, block_channel_id, block_id)
 		FROM ` + prefix + `show_seats WHERE tenant_id = $1 AND show_id = $2`,
 		`SELECT concat_ws(' ', 'counter', pool_id, bucket, shard, sell_limit, held, booked, ceiling)
 		FROM ` + prefix + `pool_counters WHERE tenant_id = $1 AND pool_id IN (SELECT id FROM pools WHERE tenant_id = $1 AND show_id = $2)`,

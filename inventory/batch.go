@@ -62,8 +62,9 @@ func newBatch(wishes []wish, learn func(facts)) *batch {
 		b.all.shows = append(b.all.shows, w.claim.shows...)
 		b.all.pools = append(b.all.pools, w.claim.pools...)
 		b.all.rooms = append(b.all.rooms, w.claim.rooms...)
+		b.all.channels = append(b.all.channels, w.actor.Channel.UUID)
 	}
-	for _, list := range []*[]uuid.UUID{&b.all.shows, &b.all.pools, &b.all.rooms} {
+	for _, list := range []*[]uuid.UUID{&b.all.shows, &b.all.pools, &b.all.rooms, &b.all.channels} {
 		slices.SortFunc(*list, compareUUID)
 		*list = slices.Compact(*list)
 	}
@@ -322,7 +323,10 @@ func lockSeatsOf(ctx context.Context, tx pgx.Tx, at place, shows []uuid.UUID, wa
 // judge decides the wishes in the order of their arrival: what one gets is gone for the next. It
 // marks the units of each winner in stock, and answers the others.
 func (b *batch) judge(ctx context.Context, tx pgx.Tx, f *facts, stock stock, judged [][]RefusedLine, answers []answer) ([]won, error) {
-	if stock.anySeatTaken() {
+	if err := b.readBlocks(ctx, tx, &stock); err != nil {
+		return nil, err
+	}
+	if stock.anySeatTaken() || len(stock.blocks) > 0 {
 		// The wait for the locks may have outlasted a deadline.
 		now, err := Now(ctx, tx)
 		if err != nil {
@@ -378,7 +382,7 @@ func (b *batch) judge(ctx context.Context, tx pgx.Tx, f *facts, stock stock, jud
 			answers[i].err = refuseLines(refused)
 			continue
 		}
-		winner := won{wish: w, lines: b.linesOf(w, *f, stock), total: total, presale: f.presaleID(w.claim)}
+		winner := won{wish: w, lines: b.linesOf(w, *f, stock), total: total, presale: f.presaleID(w.claim), overridden: stock.overriddenBy(w, f.now)}
 		stock.take(winner)
 		f.note(w)
 		f.noteGrant(w)
@@ -400,7 +404,7 @@ func (b *batch) judgeSeats(w wish, f facts, stock stock) ([]RefusedLine, error) 
 		if line.Seats == nil || f.shows[line.Seats.Show.UUID].completed {
 			continue // of a completed show, judgeSale has said what there is to say
 		}
-		lost, due := judgeSeats(i, line.Seats.Seats, stock.seats[line.Seats.Show.UUID], w.actor, f.now)
+		lost, due := judgeSeats(i, line.Seats.Seats, stock.seats[line.Seats.Show.UUID], stock.closedTo(w, f.now), f.now)
 		refused = append(refused, lost...)
 		anyDue = anyDue || due
 	}

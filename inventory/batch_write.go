@@ -30,6 +30,9 @@ type won struct {
 	lines   []HoldLine
 	total   money.Amount
 	presale *uuid.UUID
+	// overridden are the blocks of others that the wish was allowed to hold across, with how many seats
+	// of each.
+	overridden map[uuid.UUID]int64
 }
 
 // totalOf is what a wish costs, whatever counters its units come from. It is compared with what the
@@ -143,6 +146,9 @@ func (b *batch) write(ctx context.Context, tx pgx.Tx, f facts, winners []won) ([
 		return nil, err
 	}
 	if err := auditOverrides(ctx, tx, f, winners); err != nil {
+		return nil, err
+	}
+	if err := b.noteOverrides(ctx, tx, winners, now); err != nil {
 		return nil, err
 	}
 	return holds, b.useGrants(ctx, tx, f, winners)

@@ -193,7 +193,7 @@ func (b *batch) chooseSet(w *wish, i int, f facts, s stock) bool {
 	show := lines[i].Best.Show
 	var waiting []SeatID
 	for _, set := range lines[i].choice.sets {
-		refused, due := judgeSeats(i, set, s.seats[show.UUID], w.actor, f.now)
+		refused, due := judgeSeats(i, set, s.seats[show.UUID], s.closedTo(*w, f.now), f.now)
 		if len(refused) > 0 || w.has(show, set) {
 			continue
 		}

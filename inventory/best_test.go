@@ -30,7 +30,7 @@ func TestBestSeatsAreTogetherAndInFront(t *testing.T) {
 	var held [][]int
 	for range 12 {
 		hold := guest.Hold(hall.Best(2))
-		numbers := hall.Numbers(hold)
+		numbers := hall.NumbersOf(hold)
 		if len(numbers) != 2 || !together(numbers) || hold.Total.Minor != 2*inventorytest.SeatPrice {
 			t.Errorf("got seats %v for %s", numbers, hold.Total)
 		}
@@ -54,15 +54,15 @@ func TestBestSeatsByPriceSectionAndAisle(t *testing.T) {
 	guest := tenant.Guest()
 	wish := hall.Best(3)
 	wish.Best.Sections = []string{"Row 2"}
-	if numbers := hall.Numbers(guest.Hold(wish)); slices.Min(numbers) < 6 || slices.Max(numbers) > 10 {
+	if numbers := hall.NumbersOf(guest.Hold(wish)); slices.Min(numbers) < 6 || slices.Max(numbers) > 10 {
 		t.Errorf("got %v, want seats of the second row", numbers)
 	}
 	wish.Best.Sections = []string{"r3"}
-	if numbers := hall.Numbers(guest.Hold(wish)); slices.Min(numbers) < 11 {
+	if numbers := hall.NumbersOf(guest.Hold(wish)); slices.Min(numbers) < 11 {
 		t.Errorf("got %v, want seats of the third row", numbers)
 	}
 	wish.Best.Sections = []string{"Row 1"}
-	if numbers := hall.Numbers(guest.Hold(wish)); !slices.Equal(numbers, []int{1, 2, 3}) {
+	if numbers := hall.NumbersOf(guest.Hold(wish)); !slices.Equal(numbers, []int{1, 2, 3}) {
 		t.Errorf("got %v, want the seats this side of the aisle", numbers)
 	}
 	wish.Best.Sections = []string{"Balcony"}
@@ -94,12 +94,12 @@ func TestBestSeatsInSeveralRows(t *testing.T) {
 	hall := tenant.HallOf("...", "...", "..")
 	guest := tenant.Guest()
 	guest.Refused("NOT_TOGETHER left 8", hall.Best(4))
-	numbers := hall.Numbers(guest.Hold(hall.Split(4)))
+	numbers := hall.NumbersOf(guest.Hold(hall.Split(4)))
 	if slices.Sort(numbers); len(numbers) != 4 || !together(numbers[:2]) || !together(numbers[2:]) {
 		t.Errorf("4 seats came as %v, want two pairs", numbers)
 	}
 	guest.Refused("SOLD_OUT left 4", hall.Split(5))
-	if numbers := hall.Numbers(guest.Hold(hall.Split(4))); len(numbers) != 4 {
+	if numbers := hall.NumbersOf(guest.Hold(hall.Split(4))); len(numbers) != 4 {
 		t.Errorf("the last seats came as %v", numbers)
 	}
 	guest.Refused("SOLD_OUT left 0", hall.Split(1))
@@ -118,8 +118,8 @@ func TestBestSeatsOnceMore(t *testing.T) {
 	rest := other.Hold(hall.Best(4))
 	// Nothing is left, and the same request is answered with the same seats all the same.
 	again, err := guest.TryKey("evening", hall.Best(4))
-	if err != nil || again.ID != hold.ID || !slices.Equal(hall.Numbers(again), hall.Numbers(hold)) {
-		t.Errorf("got %v of %s (%s), want %v of %s", hall.Numbers(again), again.ID, tenant.Explain(err), hall.Numbers(hold), hold.ID)
+	if err != nil || again.ID != hold.ID || !slices.Equal(hall.NumbersOf(again), hall.NumbersOf(hold)) {
+		t.Errorf("got %v of %s (%s), want %v of %s", hall.NumbersOf(again), again.ID, tenant.Explain(err), hall.NumbersOf(hold), hold.ID)
 	}
 	_, err = guest.TryKey("evening", hall.Best(3))
 	expectAnswer(t, tenant, err, "REQUEST_KEY_REUSED")
@@ -143,7 +143,7 @@ func TestBestSeatsAmongOtherWishes(t *testing.T) {
 	room := tenant.Hotel().Stocked("Double", 1, 1, 5)
 	guest := tenant.Guest()
 	hold := guest.Hold(hall.Best(2), hall.Seats(3), hall.Best(2), room.Stay(2, 4))
-	if numbers := hall.Numbers(hold); len(numbers) != 5 || slices.Contains(numbers[:2], 3) || slices.Contains(numbers[3:], 3) {
+	if numbers := hall.NumbersOf(hold); len(numbers) != 5 || slices.Contains(numbers[:2], 3) || slices.Contains(numbers[3:], 3) {
 		t.Errorf("got %v", numbers)
 	}
 	guest.Refused("0: SOLD_OUT left 1, 1: SOLD_OUT 2 Nov left 0 yours", hall.Best(2), room.Stay(2, 3))
@@ -222,7 +222,7 @@ func TestThreeProcessesChooseSeats(t *testing.T) {
 	}
 	apart := 0
 	for _, hold := range holds {
-		if !hold.ID.IsZero() && !together(hall.Numbers(hold)) {
+		if !hold.ID.IsZero() && !together(hall.NumbersOf(hold)) {
 			apart++
 		}
 	}
@@ -242,7 +242,7 @@ func TestWheelchairsAndCompanions(t *testing.T) {
 	// Nobody is offered what is for others.
 	guest.Refused("NOT_TOGETHER left 11", hall.Best(8))
 	guest.Refused("SOLD_OUT left 1", hall.Wheelchairs(2, 3))
-	if numbers := hall.Numbers(guest.Hold(hall.Wheelchairs(1, 3))); !slices.Equal(numbers, []int{3, 4, 5}) {
+	if numbers := hall.NumbersOf(guest.Hold(hall.Wheelchairs(1, 3))); !slices.Equal(numbers, []int{3, 4, 5}) {
 		t.Errorf("a wheelchair and two companions were given %v", numbers)
 	}
 	guest.Refused("SOLD_OUT left 0", hall.Wheelchairs(1, 1))
@@ -254,7 +254,7 @@ func TestWheelchairsAndCompanions(t *testing.T) {
 	third := hall.Another()
 	four := third.Wheelchairs(1, 6)
 	guest.Refused("NOT_TOGETHER left 14", third.Wheelchairs(1, 8))
-	numbers := hall.Numbers(guest.Hold(four))
+	numbers := hall.NumbersOf(guest.Hold(four))
 	if slices.Sort(numbers); len(numbers) != 6 || !together(numbers) || !slices.Contains(numbers, 3) {
 		t.Errorf("a wheelchair and five others were given %v", numbers)
 	}
@@ -295,7 +295,7 @@ func TestCombinedChoicesAreLikeSingleOnes(t *testing.T) {
 			switch answer := tenant.Explain(placed.Err); {
 			case placed.Err == nil:
 				left -= quantities[i]
-				if numbers := hall.Numbers(placed.Hold); i%2 == 1 && !together(numbers) {
+				if numbers := hall.NumbersOf(placed.Hold); i%2 == 1 && !together(numbers) {
 					r.Fatalf("%d seats are %v", quantities[i], numbers)
 				}
 			case left >= quantities[i] && (i%2 == 0 || !strings.HasPrefix(answer, "NOT_TOGETHER")):

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -20,9 +21,62 @@ type board struct {
 	// since is the sum of the first of this line of boards; what changed before is not known here.
 	since int64
 	seats []boardSeat
-	// levels and channels are what seats refer to by number.
-	levels   []PriceLevelID
-	channels []tenants.ChannelID
+	// levels and blocks are what seats refer to by number.
+	levels []PriceLevelID
+	blocks []boardBlock
+}
+
+// boardBlock is a block that seats may be in, whether it still stands or not.
+type boardBlock struct {
+	id uuid.UUID
+	// channel is the zero id for house seats.
+	channel uuid.UUID
+	// releaseAt is in microseconds; math.MaxInt64 is never.
+	releaseAt int64
+	active    bool
+	version   int64
+}
+
+// boardBlocksOf are the blocks of rows, and their versions together.
+func boardBlocksOf(rows []dbsqlc.BlocksForMapRow) (blocks []boardBlock, sum int64) {
+	blocks = make([]boardBlock, len(rows))
+	for i, row := range rows {
+		block := boardBlock{id: row.ID, releaseAt: math.MaxInt64, active: row.State == string(BlockStateActive), version: row.Version}
+		if row.ChannelID != nil {
+			block.channel = *row.ChannelID
+		}
+		if row.ReleaseAt != nil {
+			block.releaseAt = row.ReleaseAt.UnixMicro()
+		}
+		blocks[i] = block
+		sum += row.Version
+	}
+	return blocks, sum
+}
+
+// stands is whether a block keeps its seats from others at an instant.
+func (b boardBlock) stands(at time.Time) bool { return b.active && at.UnixMicro() < b.releaseAt }
+
+// continues reports whether blocks are those of before, changed or not, and perhaps more.
+func continues(before, blocks []boardBlock) bool {
+	if len(before) > len(blocks) {
+		return false
+	}
+	for i := range before {
+		if before[i].id != blocks[i].id {
+			return false
+		}
+	}
+	return true
+}
+
+// blockNumbers are 1 more than the positions of blocks.
+func blockNumbers(blocks []boardBlock) map[uuid.UUID]uint16 {
+	numbers := make(map[uuid.UUID]uint16, len(blocks))
+	for i, block := range blocks {
+		numbers[block.id] = uint16(i + 1) //nolint:gosec // a show has far fewer
+	}
+	return numbers
 }
 
 // boardSeat is 48 bytes: a hall of 50,000 is 2.4 MB.
@@ -34,7 +88,7 @@ type boardSeat struct {
 	// shown is the sum of the first board that has the row as it is.
 	shown int64
 	level uint16
-	// block is 1 more than the number of the channel that the seat is kept for; 0 is none.
+	// block is 1 more than the number of the block that the seat is in; 0 is none.
 	block uint16
 	state seatCode
 }
@@ -63,12 +117,14 @@ func codeOf(state string) seatCode {
 
 // newBoard makes a board of rows in the order of their ids. before is the board before it in this
 // process, or nil.
-func newBoard(show ShowID, before *board, asOf time.Time, rows []dbsqlc.SeatStatusesRow) *board {
+func newBoard(show ShowID, before *board, asOf time.Time, rows []dbsqlc.SeatStatusesRow, blocks []dbsqlc.BlocksForMapRow) *board {
 	b := &board{show: show, asOf: asOf, seats: make([]boardSeat, len(rows))}
 	var sum int64
+	b.blocks, sum = boardBlocksOf(blocks)
+	numbers := blockNumbers(b.blocks)
 	for i, row := range rows {
 		sum += row.Version
-		b.seats[i] = b.seatOf(row)
+		b.seats[i] = b.seatOf(row, numbers)
 	}
 	b.version = MapVersion{Sum: sum, At: asOf}
 	b.follow(before)
@@ -77,18 +133,27 @@ func newBoard(show ShowID, before *board, asOf time.Time, rows []dbsqlc.SeatStat
 
 // with is the board with some rows as they are at a later instant, and sum as its sum. It is false when
 // those rows do not make it: others have changed, too.
-func (b *board) with(asOf time.Time, sum int64, rows []dbsqlc.SeatStatusesRow) (*board, bool) {
+func (b *board) with(asOf time.Time, sum int64, rows []dbsqlc.SeatStatusesRow, blocks []dbsqlc.BlocksForMapRow) (*board, bool) {
 	later := *b
 	later.asOf, later.version = asOf, MapVersion{Sum: sum, At: asOf}
 	later.seats = slices.Clone(b.seats)
-	later.levels, later.channels = slices.Clone(b.levels), slices.Clone(b.channels)
-	got := b.version.Sum
+	later.levels = slices.Clone(b.levels)
+	var blocked int64
+	if later.blocks, blocked = boardBlocksOf(blocks); !continues(b.blocks, later.blocks) {
+		return nil, false
+	}
+	got := b.version.Sum + blocked
+	for _, block := range b.blocks {
+		got -= block.version
+	}
+	later.showBlocks(b)
+	numbers := blockNumbers(later.blocks)
 	for _, row := range rows {
 		i, known := SeatBoard{board: &later}.Find(SeatID{UUID: row.SeatID})
 		if !known {
 			return nil, false
 		}
-		seat := later.seatOf(row)
+		seat := later.seatOf(row, numbers)
 		seat.shown = later.seats[i].shown
 		if seat == later.seats[i] {
 			continue
@@ -101,7 +166,7 @@ func (b *board) with(asOf time.Time, sum int64, rows []dbsqlc.SeatStatusesRow) (
 }
 
 // seatOf makes a seat of a row; it adds what the seat refers to.
-func (b *board) seatOf(row dbsqlc.SeatStatusesRow) boardSeat {
+func (b *board) seatOf(row dbsqlc.SeatStatusesRow, blocks map[uuid.UUID]uint16) boardSeat {
 	seat := boardSeat{id: row.SeatID, version: row.Version, state: codeOf(row.State)}
 	if row.ClaimableAt != nil {
 		seat.claimableAt = row.ClaimableAt.UnixMicro()
@@ -113,14 +178,8 @@ func (b *board) seatOf(row dbsqlc.SeatStatusesRow) boardSeat {
 		b.levels = append(b.levels, level)
 	}
 	seat.level = uint16(at) //nolint:gosec // a show has at most 50 price levels
-	if row.BlockChannelID != nil {
-		channel := tenants.ChannelID{UUID: *row.BlockChannelID}
-		at := slices.Index(b.channels, channel)
-		if at < 0 {
-			at = len(b.channels)
-			b.channels = append(b.channels, channel)
-		}
-		seat.block = uint16(at + 1) //nolint:gosec // a tenant has far fewer channels
+	if row.BlockID != nil {
+		seat.block = blocks[*row.BlockID]
 	}
 	return seat
 }
@@ -129,7 +188,7 @@ func (b *board) seatOf(row dbsqlc.SeatStatusesRow) boardSeat {
 func (b *board) follow(before *board) {
 	sum := b.version.Sum
 	// A sum never falls but by restoring the database.
-	known := before != nil && len(before.seats) == len(b.seats) && before.version.Sum <= sum
+	known := before != nil && len(before.seats) == len(b.seats) && before.version.Sum <= sum && continues(before.blocks, b.blocks)
 	b.since = sum
 	if known {
 		b.since = before.since
@@ -150,6 +209,28 @@ func (b *board) follow(before *board) {
 			seat.shown = sum
 		}
 	}
+	if known {
+		b.showBlocks(before)
+	}
+}
+
+// showBlocks notes that the seats of blocks that have changed are shown anew: their own rows have not.
+func (b *board) showBlocks(before *board) {
+	changed := make([]bool, len(b.blocks)+1)
+	anything := false
+	for i := range before.blocks {
+		if before.blocks[i] != b.blocks[i] {
+			changed[i+1], anything = true, true
+		}
+	}
+	if !anything {
+		return
+	}
+	for i := range b.seats {
+		if changed[b.seats[i].block] {
+			b.seats[i].shown = b.version.Sum
+		}
+	}
 }
 
 // again is the same rows, read once more at a later instant.
@@ -157,7 +238,7 @@ func (b *board) again(asOf time.Time) *board {
 	later := *b
 	later.asOf = asOf
 	for i := range b.seats {
-		if b.seats[i].dueWithin(b.version.At, asOf) {
+		if b.dueWithin(&b.seats[i], b.version.At, asOf) {
 			later.version.At = asOf
 			break
 		}
@@ -170,8 +251,13 @@ func (s *boardSeat) dueAt(at time.Time) bool {
 	return s.state == seatCodeHeld && s.claimableAt <= at.UnixMicro()
 }
 
-// dueWithin is whether it is over at one of two instants only.
-func (s *boardSeat) dueWithin(one, other time.Time) bool { return s.dueAt(one) != s.dueAt(other) }
+// dueWithin is whether a seat's hold is over, or its block's moment has come, at one of two instants only.
+func (b *board) dueWithin(seat *boardSeat, one, other time.Time) bool {
+	if seat.dueAt(one) != seat.dueAt(other) {
+		return true
+	}
+	return seat.block > 0 && b.blocks[seat.block-1].stands(one) != b.blocks[seat.block-1].stands(other)
+}
 
 // SeatBoard is the seats of a show at one instant as one channel sees them. It never changes and may
 // be read by several at once.
@@ -204,14 +290,13 @@ func (b SeatBoard) Seat(i int) SeatState {
 // Status is what may be done with a seat.
 func (b SeatBoard) Status(i int) SeatStatus {
 	seat := &b.seats[i]
+	free := seat.state == seatCodeAvailable || seat.dueAt(b.asOf)
 	switch {
-	case seat.dueAt(b.asOf):
-		return SeatStatusAvailable
-	case seat.state == seatCodeHeld:
+	case !free && seat.state == seatCodeHeld:
 		return SeatStatusHeld
-	case seat.state == seatCodeBooked:
+	case !free:
 		return SeatStatusBooked
-	case seat.block > 0 && b.channels[seat.block-1] != b.channel:
+	case seat.block > 0 && b.blocks[seat.block-1].stands(b.asOf) && b.blocks[seat.block-1].channel != b.channel.UUID:
 		return SeatStatusBlocked
 	}
 	return SeatStatusAvailable
@@ -248,7 +333,7 @@ func (b SeatBoard) Since(version MapVersion) (SeatChanges, bool) {
 	}
 	changes := SeatChanges{Version: b.version}
 	for i := range b.seats {
-		if seat := &b.seats[i]; seat.shown > version.Sum || seat.dueWithin(version.At, b.asOf) {
+		if seat := &b.seats[i]; seat.shown > version.Sum || b.dueWithin(seat, version.At, b.asOf) {
 			changes.Seats = append(changes.Seats, i)
 		}
 	}

@@ -233,6 +233,13 @@ func (s *Service) readBoard(ctx context.Context, key boardKey, before *board, st
 			return nil, err
 		}
 		queries := dbsqlc.New(at.Tx)
+		blocks := func() ([]dbsqlc.BlocksForMapRow, error) {
+			rows, err := queries.BlocksForMap(ctx, dbsqlc.BlocksForMapParams{TenantID: key.tenant.UUID, Region: string(key.show.Region), ShowID: key.show.UUID})
+			if err != nil {
+				return nil, fmt.Errorf("read the blocks of a show: %w", err)
+			}
+			return rows, nil
+		}
 		if before != nil {
 			now, err := queries.SeatVersions(ctx, dbsqlc.SeatVersionsParams{TenantID: key.tenant.UUID, Region: string(key.show.Region), ShowID: key.show.UUID})
 			if err != nil {
@@ -248,7 +255,11 @@ func (s *Service) readBoard(ctx context.Context, key boardKey, before *board, st
 				if err != nil {
 					return nil, fmt.Errorf("read the seats that have changed: %w", err)
 				}
-				if found, ok := before.with(asOf, now.Sum, rowsOf(written)); ok {
+				known, err := blocks()
+				if err != nil {
+					return nil, err
+				}
+				if found, ok := before.with(asOf, now.Sum, rowsOf(written), known); ok {
 					return found, nil
 				}
 			}
@@ -257,6 +268,10 @@ func (s *Service) readBoard(ctx context.Context, key boardKey, before *board, st
 		if err != nil {
 			return nil, fmt.Errorf("read the seat map: %w", err)
 		}
-		return newBoard(key.show, before, asOf, rows), nil
+		known, err := blocks()
+		if err != nil {
+			return nil, err
+		}
+		return newBoard(key.show, before, asOf, rows, known), nil
 	}, db.Stale(boardStaleness))
 }

@@ -74,7 +74,7 @@ const (
 	SeatStatusAvailable SeatStatus = "AVAILABLE"
 	SeatStatusHeld      SeatStatus = "HELD"
 	SeatStatusBooked    SeatStatus = "BOOKED"
-	// SeatStatusBlocked: the seat belongs to another channel's block.
+	// SeatStatusBlocked: the seat belongs to another channel's block, or to the house.
 	SeatStatusBlocked SeatStatus = "BLOCKED"
 )
 

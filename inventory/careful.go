@@ -21,6 +21,8 @@ type stock struct {
 	pools  []dbsqlc.PoolCountersLockRow
 	nights map[nightKey]dbsqlc.NightCountersLockRow
 	houses map[nightKey]dbsqlc.HouseCountersLockRow
+	// blocks are those that the seats are in; see readBlocks.
+	blocks map[uuid.UUID]dbsqlc.BlocksForClaimRow
 	// uses says what is left of presale codes.
 	uses map[uuid.UUID]int64
 	// shard is the counter that the quick path has chosen for a pool.

@@ -144,6 +144,10 @@ func readChoiceMap(ctx context.Context, at db.Snapshot, show owner, hall *seatin
 	if err != nil {
 		return nil, err
 	}
+	kept, err := blocksInForce(ctx, at.Tx, show, asOf)
+	if err != nil {
+		return nil, err
+	}
 	terms, err := termsOf(ctx, at.Tx, show.tenant, []uuid.UUID{show.stock})
 	if err != nil {
 		return nil, err
@@ -165,8 +169,10 @@ func readChoiceMap(ctx context.Context, at db.Snapshot, show owner, hall *seatin
 			continue
 		}
 		seat := choiceSeat{level: numberOf(&m.levels, row.PriceLevelID)}
-		if row.BlockChannelID != nil {
-			seat.block = 1 + numberOf(&m.blocks, *row.BlockChannelID)
+		if row.BlockID != nil {
+			if channel, in := kept[*row.BlockID]; in {
+				seat.block = 1 + numberOf(&m.blocks, channel)
+			}
 		}
 		seat.freeAt = freeAt(row.State, row.ClaimableAt)
 		m.seats[place] = seat

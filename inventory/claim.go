@@ -30,6 +30,9 @@ type PlaceHold struct {
 	Grant *GrantID `json:"-"`
 	// Override holds nights against their restrictions; nil is the rule.
 	Override *Override `json:",omitempty"`
+	// OverrideBlock is the reason for which staff hold seats of blocks that are not their channel's; "" is
+	// not to. It takes a permission of its own, and never gives a seat that somebody has.
+	OverrideBlock string `json:",omitempty"`
 }
 
 // LineRequest is one wish of the buyer. Exactly one field is set. All lines of a hold lie in one
@@ -81,12 +84,16 @@ type claim struct {
 	// grant is the admission that the hold uses, nil for none.
 	grant    *uuid.UUID
 	override *Override
+	// overrideBlock is why blocks of others do not matter, "" when they do.
+	overrideBlock string
 	// unitRows counts the seats, pools and nights named.
 	unitRows int
 	// shows, pools, rooms are the distinct ids named, sorted.
 	shows []uuid.UUID
 	pools []uuid.UUID
 	rooms []uuid.UUID
+	// channels are those through which the claim sells, as far as it matters what they may sell.
+	channels []uuid.UUID
 }
 
 // stay is the nights of one room type that a line wants.
@@ -129,7 +136,12 @@ func (p PlaceHold) claim() (claim, error) {
 	if p.ExpectedTotal != nil && (p.ExpectedTotal.Minor < 0 || p.ExpectedTotal.Minor > money.MaxMinor) {
 		return claim{}, fault.Invalid("expectedTotal.amountMinor", "expected 0 to %d, got %d", money.MaxMinor, p.ExpectedTotal.Minor)
 	}
-	c := claim{lines: p.Lines, expectedTotal: p.ExpectedTotal, presaleCode: normalCode(p.PresaleCode), override: p.Override}
+	c := claim{lines: p.Lines, expectedTotal: p.ExpectedTotal, presaleCode: normalCode(p.PresaleCode), override: p.Override, overrideBlock: p.OverrideBlock}
+	if p.OverrideBlock != "" {
+		if err := checkText("overrideBlock.reason", p.OverrideBlock, maxBlockReason); err != nil {
+			return claim{}, err
+		}
+	}
 	if p.PresaleCode != "" {
 		if err := checkCode("presaleCode", c.presaleCode); err != nil {
 			return claim{}, err

@@ -48,6 +48,8 @@ type showFacts struct {
 	levels   map[uuid.UUID]int64
 	// admission is when guests need a grant of the show's waiting room.
 	admission admissionWindow
+	// notSoldBy are those of the claim's channels that do not sell the show.
+	notSoldBy []uuid.UUID
 }
 
 type poolFacts struct {
@@ -63,6 +65,8 @@ type roomFacts struct {
 	property uuid.UUID
 	currency money.Currency
 	today    civil.Date
+	// notSoldBy are those of the claim's channels that do not sell the property.
+	notSoldBy []uuid.UUID
 }
 
 // factsOf reads everything that claims will be judged by; c is what they want together. An id that is
@@ -118,7 +122,7 @@ func (f *facts) readShows(ctx context.Context, tx pgx.Tx, at place, c claim) err
 	for _, pool := range f.pools {
 		wanted = append(wanted, pool.show)
 	}
-	rows, err := dbsqlc.New(tx).ShowsForClaim(ctx, dbsqlc.ShowsForClaimParams{TenantID: at.tenant, Region: string(at.region), Ids: wanted})
+	rows, err := dbsqlc.New(tx).ShowsForClaim(ctx, dbsqlc.ShowsForClaimParams{TenantID: at.tenant, Region: string(at.region), Ids: wanted, ChannelIds: c.channels})
 	if err != nil {
 		return fmt.Errorf("read shows: %w", err)
 	}
@@ -130,7 +134,7 @@ func (f *facts) readShows(ctx context.Context, tx pgx.Tx, at place, c claim) err
 		f.shows[row.ID] = showFacts{
 			id: row.ID, state: ShowState(row.State), completed: row.Completed, opens: row.SaleOpensAt, shuts: shuts,
 			currency: money.Currency(row.Currency), levels: map[uuid.UUID]int64{},
-			admission: admissionWindow{from: row.AdmissionFrom, until: row.AdmissionUntil},
+			admission: admissionWindow{from: row.AdmissionFrom, until: row.AdmissionUntil}, notSoldBy: row.NotSoldBy,
 		}
 	}
 	if len(c.shows) == 0 {
@@ -147,7 +151,7 @@ func (f *facts) readShows(ctx context.Context, tx pgx.Tx, at place, c claim) err
 }
 
 func (f *facts) readRooms(ctx context.Context, tx pgx.Tx, at place, c claim) error {
-	rows, err := dbsqlc.New(tx).RoomTypesForClaim(ctx, dbsqlc.RoomTypesForClaimParams{TenantID: at.tenant, Region: string(at.region), Ids: c.rooms})
+	rows, err := dbsqlc.New(tx).RoomTypesForClaim(ctx, dbsqlc.RoomTypesForClaimParams{TenantID: at.tenant, Region: string(at.region), Ids: c.rooms, ChannelIds: c.channels})
 	if err != nil {
 		return fmt.Errorf("read room types: %w", err)
 	}
@@ -156,7 +160,7 @@ func (f *facts) readRooms(ctx context.Context, tx pgx.Tx, at place, c claim) err
 		if err != nil {
 			return fmt.Errorf("time zone %q of property %s: %w", row.TimeZone, row.PropertyID, err)
 		}
-		f.rooms[row.ID] = roomFacts{property: row.PropertyID, currency: money.Currency(row.Currency), today: civil.DateOf(f.now.In(zone))}
+		f.rooms[row.ID] = roomFacts{property: row.PropertyID, currency: money.Currency(row.Currency), today: civil.DateOf(f.now.In(zone)), notSoldBy: row.NotSoldBy}
 	}
 	return f.readNights(ctx, tx, at, c.stays())
 }

@@ -28,6 +28,8 @@ type (
 	GrantKind struct{}
 	// NightsJobKind is an edit of nights that runs as a job.
 	NightsJobKind struct{}
+	// BlockKind is a set of seats of a show that is set aside.
+	BlockKind struct{}
 )
 
 // Prefix of a chart's public id.
@@ -66,6 +68,9 @@ func (GrantKind) Prefix() string { return "grant" }
 // Prefix of a job's public id.
 func (NightsJobKind) Prefix() string { return "nights" }
 
+// Prefix of a seat block's public id.
+func (BlockKind) Prefix() string { return "block" }
+
 // Public ids. Each carries the region in which its stock lives.
 type (
 	ChartID       = ids.ID[ChartKind]
@@ -80,4 +85,5 @@ type (
 	AllotmentID   = ids.ID[AllotmentKind]
 	GrantID       = ids.ID[GrantKind]
 	NightsJobID   = ids.ID[NightsJobKind]
+	BlockID       = ids.ID[BlockKind]
 )

@@ -54,7 +54,7 @@ func (c claim) judgeRules(actor tenants.Actor, f facts) ([]RefusedLine, error) {
 			refused = append(refused, over(i, quantity, f.terms.MaxQuantityPerHold)...)
 		}
 	}
-	return refused, nil
+	return append(refused, c.judgeOffers(actor.Channel, f)...), nil
 }
 
 // judgeExists answers an id that is not the tenant's like one that nobody has.
@@ -203,16 +203,16 @@ func over(line int, count, limit int64) []RefusedLine {
 	return []RefusedLine{{Line: line, Code: RefusalLimitPerHold, Limit: &limit}}
 }
 
-// judgeSeats looks at the locked rows of one line's seats. Seats of due holds are returned apart:
-// whoever wants them reaps those holds first.
-func judgeSeats(line int, wanted []SeatID, rows map[SeatID]dbsqlc.SeatsLockRow, actor tenants.Actor, now time.Time) (refused []RefusedLine, due bool) {
+// judgeSeats looks at the locked rows of one line's seats; closed says which are in a block that is not
+// the buyer's. Seats of due holds are returned apart: whoever wants them reaps those holds first.
+func judgeSeats(line int, wanted []SeatID, rows map[SeatID]dbsqlc.SeatsLockRow, closed func(dbsqlc.SeatsLockRow) bool, now time.Time) (refused []RefusedLine, due bool) {
 	for _, seat := range wanted {
 		row, ok := rows[seat]
 		at := RefusedLine{Line: line, Seat: &seat}
 		switch {
 		case !ok:
 			at.Code = RefusalNoSuchSeat
-		case row.BlockChannelID != nil && *row.BlockChannelID != actor.Channel.UUID:
+		case closed(row):
 			at.Code = RefusalInOtherBlock
 		case row.State == string(seatStateAvailable):
 			continue

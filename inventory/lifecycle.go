@@ -144,6 +144,10 @@ func JudgeSaleTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, hold Hold)
 			c.shows = append(c.shows, line.Show.UUID)
 		}
 	}
+	at := placeOf(hold.Tenant, hold.ID.Region)
+	if err := judgeOffersTx(ctx, tx, at, hold); err != nil {
+		return err
+	}
 	if len(c.shows) == 0 {
 		return nil
 	}
@@ -152,7 +156,6 @@ func JudgeSaleTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, hold Hold)
 		return err
 	}
 	f := facts{now: now, shows: map[uuid.UUID]showFacts{}}
-	at := placeOf(hold.Tenant, hold.ID.Region)
 	if err := f.readShows(ctx, tx, at, c); err != nil {
 		return err
 	}

@@ -69,6 +69,21 @@ const (
 	shardsKnownFor = time.Second
 	// maxOverrideReason bounds, in characters, why restrictions are overridden.
 	maxOverrideReason = 500
+	// maxSeatsPerEdit bounds the seats of one change of a block: one transaction locks and writes them.
+	maxSeatsPerEdit = 20_000
+	// maxNamesPerEdit bounds the rows and the zones that one change names.
+	maxNamesPerEdit = 1000
+	// maxBlocksPerShow bounds the blocks of a show that stand at one time.
+	maxBlocksPerShow = 500
+	// maxBlockReason and maxBlockNote bound what is said of a block, in characters.
+	maxBlockReason = 200
+	maxBlockNote   = 1000
+	// maxSeatsNamed bounds the seats that an answer about a block names; it counts the others.
+	maxSeatsNamed = 1000
+	// unblockBatch is how many seats of a released block one transaction lets go.
+	unblockBatch = 1000
+	// maxOffers bounds the shows and the properties that a channel may be limited to.
+	maxOffers = 1000
 	// maxShards bounds how finely a pool's counter is split.
 	maxShards = 256
 	// listStaleness is how old lists and calendars may be: enough that the nearest replica answers.

@@ -5,7 +5,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
 	"github.com/holdfast/holdfast/tenants"
 )
 
@@ -120,7 +119,7 @@ func (b *batch) judgeNeighbours(w wish, f facts, s stock) []RefusedLine {
 		if f.terms.OrphanSeats != OrphanSeatsRefuse {
 			continue
 		}
-		for _, place := range hall.orphans(take, b.freeUnder(hall, w.actor, f, s.seats[show]), false) {
+		for _, place := range hall.orphans(take, b.freeUnder(hall, w, f, s, show), false) {
 			line, ok := lines[place-1]
 			if !ok {
 				line = lines[place+1]
@@ -132,11 +131,12 @@ func (b *batch) judgeNeighbours(w wish, f facts, s stock) []RefusedLine {
 }
 
 // freeUnder says of a locked seat whether a buyer could have it.
-func (b *batch) freeUnder(hall *seating, actor tenants.Actor, f facts, rows map[SeatID]dbsqlc.SeatsLockRow) func(int32) bool {
+func (b *batch) freeUnder(hall *seating, w wish, f facts, s stock, show uuid.UUID) func(int32) bool {
+	rows, closed := s.seats[show], s.closedTo(w, f.now)
 	return func(place int32) bool {
 		row, ok := rows[SeatID{Region: b.at.region, UUID: hall.seats[place].id}]
 		switch {
-		case !ok, row.BlockChannelID != nil && *row.BlockChannelID != actor.Channel.UUID:
+		case !ok, closed(row):
 			return false
 		case row.State == string(seatStateAvailable):
 			return true

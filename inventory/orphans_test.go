@@ -210,7 +210,7 @@ func TestNoScheduleLeavesSingleSeats(t *testing.T) {
 				hold := holds[seats]
 				guest.Release(hold)
 				drawn := []byte(state)
-				for _, number := range hall.Numbers(hold) {
+				for _, number := range hall.NumbersOf(hold) {
 					drawn[number-1] = '.'
 				}
 				delete(holds, seats)

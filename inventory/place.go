@@ -36,6 +36,11 @@ func (s *Service) PlaceHold(ctx context.Context, actor tenants.Actor, input Plac
 	if err != nil {
 		return Hold{}, err
 	}
+	if c.overrideBlock != "" {
+		if err := s.authorizer.Authorize(actor, policies.ActionBlockOverride, actor.Tenant); err != nil {
+			return Hold{}, err
+		}
+	}
 	input.PresaleCode = c.presaleCode
 	fingerprint, err := request.Fingerprint(input)
 	if err != nil {

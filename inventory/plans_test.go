@@ -22,10 +22,13 @@ import (
 // nights of one tenant. A statement that is not here fails the test, so that a new one is looked at.
 func planned() map[string]string {
 	return map[string]string{
+		"BlocksForClaim":       "seat_blocks_pkey",
+		"BlocksOfShowInForce":  "seat_blocks_by_show",
 		"CalendarHouses":       "house_counters_pkey",
 		"CalendarNights":       "night_counters_pkey, night_plans_pkey, night_rates_pkey",
 		"ChartGet":             "seating_charts_pkey",
 		"ChartOfShow":          "shows_pkey",
+		"ChannelNotSelling":    "channel_offers_pkey, channel_sales_pkey",
 		"DueUnits":             "hold_lines_pkey, holds_due",
 		"HoldBuyers":           "holds_pkey",
 		"HoldEnd":              "holds_pkey",
@@ -57,7 +60,7 @@ func planned() map[string]string {
 		"PriceLevelsOfShows":   "price_levels_pkey",
 		"RequestGet":           "requests_pkey",
 		"RequestInsert":        "",
-		"RoomTypesForClaim":    "properties_pkey, room_types_pkey",
+		"RoomTypesForClaim":    "channel_offers_pkey, channel_sales_pkey, properties_pkey, room_types_pkey",
 		"SeatStatuses":         "past_show_seats_pkey, show_seats_pkey",
 		"SeatsBook":            "show_seats_pkey",
 		"SeatsDueHolds":        "show_seats_pkey",
@@ -66,7 +69,7 @@ func planned() map[string]string {
 		"SeatsHold":            "show_seats_pkey",
 		"SeatsLock":            "show_seats_pkey",
 		"SeatsReschedule":      "show_seats_pkey",
-		"ShowsForClaim":        "shows_pkey",
+		"ShowsForClaim":        "channel_offers_pkey, channel_sales_pkey, shows_pkey",
 		"TermsOfScopes":        "sales_terms_pkey",
 		// The archiver, and a cancellation after it.
 		"PastPoolCounterMove":    "past_pool_counters_pkey",
@@ -143,6 +146,9 @@ func bulkOfParents() []string {
 		SELECT tenant_id, region, id, '00000000-0000-0000-0000-000000000000', n, 25, 25 FROM pools, generate_series(0, 3) AS n WHERE name = 'Pool'`,
 		`INSERT INTO room_types (tenant_id, region, id, property_id, name, max_guests)
 		SELECT tenant_id, region, gen_random_uuid(), id, 'Type', 2 FROM properties`,
+		`INSERT INTO seat_blocks (tenant_id, region, id, show_id, reason, note, release_at, created_at)
+		SELECT tenant_id, region, gen_random_uuid(), id, 'House', '', now() + n * interval '1 day', now()
+		FROM shows, generate_series(1, 3) AS n WHERE name = 'Show'`,
 		`INSERT INTO sales_terms (tenant_id, scope_id, hold_seconds) SELECT tenant_id, id, 300 FROM shows WHERE name = 'Show'`,
 		`INSERT INTO past_show_seats (tenant_id, region, show_id, seat_id, price_level_id)
 		SELECT s.tenant_id, s.region, s.id, ('00000000-0000-4000-8000-' || lpad(to_hex(n), 12, '0'))::uuid, s.event_id
@@ -202,6 +208,7 @@ func TestNoStatementOfTheHoldPathScans(t *testing.T) {
 	hotel.SetHouseLimit(1, 10, inventorytest.Of[int64](2))
 	tenant.SetTerms(inventory.TermsChange{})
 	guest, other := tenant.Guest(), tenant.Guest()
+	hall.Block(guest.Actor.Channel, 1)
 	load(t, tenant)
 
 	recorder.forget()

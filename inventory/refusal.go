@@ -18,7 +18,7 @@ const (
 	RefusalHeldByOther RefusalCode = "HELD_BY_OTHER"
 	// RefusalHeldByYou: a live or confirmed hold of the same buyer has the unit; its id is in the line.
 	RefusalHeldByYou RefusalCode = "HELD_BY_YOU"
-	// RefusalInOtherBlock: the seat belongs to another channel's block.
+	// RefusalInOtherBlock: the seat belongs to another channel's block, or to the house.
 	RefusalInOtherBlock RefusalCode = "IN_OTHER_BLOCK"
 	// RefusalNoSuchSeat: the show has no such seat.
 	RefusalNoSuchSeat RefusalCode = "NO_SUCH_SEAT"
@@ -52,6 +52,12 @@ const (
 	RefusalSaleClosed RefusalCode = "SALE_CLOSED"
 	// RefusalChannelSuspended: the channel may not sell at present.
 	RefusalChannelSuspended RefusalCode = "CHANNEL_SUSPENDED"
+	// RefusalNotSoldByChannel: the channel does not sell this show or property.
+	RefusalNotSoldByChannel RefusalCode = "NOT_SOLD_BY_CHANNEL"
+	// RefusalNotInBlock: the seat is not in the block from which it was to be taken.
+	RefusalNotInBlock RefusalCode = "NOT_IN_BLOCK"
+	// RefusalBlockReleased: the block was released, or its moment has come.
+	RefusalBlockReleased RefusalCode = "BLOCK_RELEASED"
 	// RefusalLimitPerHold: the hold asks for more units than the terms allow in one hold.
 	RefusalLimitPerHold RefusalCode = "LIMIT_PER_HOLD"
 	// RefusalLimitPerBuyer: the buyer has as many live holds as the terms allow.
@@ -198,6 +204,12 @@ func messageOf(code RefusalCode) string {
 		return "the show is not on sale"
 	case RefusalChannelSuspended:
 		return "this channel may not sell at present"
+	case RefusalNotSoldByChannel:
+		return "this channel does not sell this"
+	case RefusalNotInBlock:
+		return "the seat is not in that block"
+	case RefusalBlockReleased:
+		return "the block is released"
 	case RefusalLimitPerHold:
 		return "the hold asks for more than one hold may have"
 	case RefusalLimitPerBuyer:

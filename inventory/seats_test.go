@@ -135,23 +135,3 @@ func TestTheSameSeatOfTwoShows(t *testing.T) {
 	b.Hold(matinee.Seats(2))
 	tenant.Audit()
 }
-
-// A seat set aside for a channel is not sold through another one.
-func TestASeatOfAnotherChannelsBlock(t *testing.T) {
-	t.Parallel()
-	tenant := inventorytest.New(t)
-	hall := tenant.Hall(3)
-	agency, guest := tenant.Partner("Agency"), tenant.Guest()
-	if _, err := tenant.DB.Pool().Exec(t.Context(), `UPDATE show_seats SET block_channel_id = $2 WHERE tenant_id = $1 AND seat_id = $3`,
-		tenant.ID.UUID, agency.Actor.Channel.UUID, hall.Seats(2).Seats.Seats[0].UUID); err != nil {
-		t.Fatal(err)
-	}
-	guest.Refused("IN_OTHER_BLOCK seat 2", hall.Seats(1, 2))
-	if got := guest.SeatStatus(hall, 2); got != inventory.SeatStatusBlocked {
-		t.Errorf("the guest sees %s", got)
-	}
-	if got := agency.SeatStatus(hall, 2); got != inventory.SeatStatusAvailable {
-		t.Errorf("the agency sees %s", got)
-	}
-	agency.Hold(hall.Seats(2))
-}

@@ -42,6 +42,9 @@ type Config struct {
 	// CompareInterval is how often it is looked whether an account's list of charges is due to be
 	// compared; each account has its own rhythm. Default 1 minute.
 	CompareInterval time.Duration
+	// BlockInterval is how often blocks of seats whose moment has come are looked for. Default 5 seconds;
+	// they are for sale at their moment all the same.
+	BlockInterval time.Duration
 	// DeliverInterval is how often deliveries that are due, and events without deliveries, are looked
 	// for. Default 5 seconds; each delivery has its own growing wait.
 	DeliverInterval time.Duration
@@ -76,6 +79,7 @@ const (
 	fanOutLimit    = 200
 	lanesLimit     = 500
 	archiveLimit   = 20_000
+	blocksLimit    = 200
 	jobTimeout     = 30 * time.Second
 	rescueMargin   = 10 * time.Second
 	maxWorkers     = 1000
@@ -106,6 +110,9 @@ func (c Config) withDefaults() Config {
 	if c.NightsInterval == 0 {
 		c.NightsInterval = 2 * time.Second
 	}
+	if c.BlockInterval == 0 {
+		c.BlockInterval = 5 * time.Second
+	}
 	if len(c.Queues) == 0 {
 		c.Queues = Queues()
 	}
@@ -133,7 +140,7 @@ func (c Config) Validate() error {
 			return fmt.Errorf("jobs: %s: expected 1 to %d", name, maxWorkers)
 		}
 	}
-	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.CompareInterval < 0 || c.DeliverInterval < 0 || c.NightsInterval < 0 || c.ArchiveInterval < 0 || c.AuditInterval < 0 || c.RetentionInterval < 0 || c.DrainTimeout < 0 {
+	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.CompareInterval < 0 || c.DeliverInterval < 0 || c.NightsInterval < 0 || c.BlockInterval < 0 || c.ArchiveInterval < 0 || c.AuditInterval < 0 || c.RetentionInterval < 0 || c.DrainTimeout < 0 {
 		return errors.New("jobs: the intervals must not be negative")
 	}
 	for i, name := range c.Queues {
@@ -247,6 +254,7 @@ type Inventory interface {
 	ReleaseDue(ctx context.Context, limit int) (int, error)
 	ArchiveDue(ctx context.Context, input inventory.Archiving) (inventory.Archived, error)
 	WriteNightsJobs(ctx context.Context, limit int) (int, error)
+	ClearReleasedBlocks(ctx context.Context, limit int) (seats int64, err error)
 }
 
 var _ Inventory = (*inventory.Service)(nil)
@@ -282,6 +290,7 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 	river.AddWorker(workers, &expireWorker{stock: stock})
 	river.AddWorker(workers, &releaseWorker{stock: stock})
 	river.AddWorker(workers, &nightsWorker{stock: stock})
+	river.AddWorker(workers, &releaseBlocksWorker{sales: sales, stock: stock})
 	river.AddWorker(workers, &reconcileWorker{sales: sales})
 	river.AddWorker(workers, &compareWorker{sales: sales})
 	river.AddWorker(workers, &auditWorker{sales: sales, metrics: measures, logger: config.Logger})

@@ -72,7 +72,7 @@ func outbox(t *testing.T, d *db.DB, enqueuer *jobs.Enqueuer) *events.Service {
 // the returned function ends them.
 func (o office) work(t *testing.T, change ...func(*jobs.Config)) (stop func()) {
 	t.Helper()
-	config := jobs.Config{SweepInterval: time.Hour, ReconcileInterval: time.Hour, CompareInterval: time.Hour, DeliverInterval: time.Hour}
+	config := jobs.Config{SweepInterval: time.Hour, ReconcileInterval: time.Hour, CompareInterval: time.Hour, DeliverInterval: time.Hour, BlockInterval: time.Hour}
 	for _, c := range change {
 		c(&config)
 	}

@@ -15,6 +15,7 @@ func periodicJobs(config Config) []*river.PeriodicJob {
 		periodic("release_allotments", config.SweepInterval, ReleaseAllotmentsArgs{}),
 		periodic("reconcile_payments", config.ReconcileInterval, ReconcileArgs{}),
 		periodic("compare_charges", config.CompareInterval, CompareChargesArgs{}),
+		periodic("release_blocks", config.BlockInterval, ReleaseBlocksArgs{}),
 		periodic("deliver_due", config.DeliverInterval, DeliverDueArgs{}),
 		periodic("write_nights", config.NightsInterval, NightsArgs{}),
 	}

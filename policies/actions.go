@@ -84,6 +84,12 @@ const (
 	ActionHoldOverride Action = "hold.override"
 	ActionUnitHistory  Action = "unit.history"
 	ActionReportRead   Action = "report.read"
+
+	ActionBlockRead        Action = "block.read"
+	ActionBlockSet         Action = "block.set"
+	ActionBlockOverride    Action = "block.override"
+	ActionChannelSalesRead Action = "channel.sales_read"
+	ActionChannelSalesSet  Action = "channel.sales_set"
 )
 
 // Meaning says what an action lets somebody do, for people who set roles.
@@ -111,7 +117,7 @@ func Meanings() []Meaning {
 		{ActionChartImport, "Import a seating chart"},
 		{ActionChartRead, "See the seating charts themselves"},
 		{ActionShowCreate, "Add a show"},
-		{ActionShowUpdate, "Change a show, its status and its seat blocks"},
+		{ActionShowUpdate, "Change a show and its status"},
 		{ActionShowRead, "See shows with their seat maps, pools and prices"},
 		{ActionPricesSet, "Set the price levels of a show"},
 		{ActionPoolCreate, "Add a general-admission pool"},
@@ -160,6 +166,11 @@ func Meanings() []Meaning {
 		{ActionHoldOverride, "Hold nights against their restrictions, within what there is to sell"},
 		{ActionUnitHistory, "See everything that became of a seat, a pool or a night"},
 		{ActionReportRead, "See and download reports of occupancy and pick-up"},
+		{ActionBlockRead, "See seat blocks: all, or those of one's own channel"},
+		{ActionBlockSet, "Set seats aside for a channel or the house, move and release them"},
+		{ActionBlockOverride, "Hold free seats of another channel's block, with a reason that is kept"},
+		{ActionChannelSalesRead, "See what a channel may sell, and its commission"},
+		{ActionChannelSalesSet, "Set what a channel may sell, and its commission"},
 	}
 }
 

@@ -438,3 +438,38 @@ WHERE (@every_tenant::boolean OR g.tenant_id = @tenant_id::uuid)
     AND (g.used <> COALESCE(c.uses, 0) OR COALESCE(c.uses, 0) <> COALESCE(c.holds, 0))
 ORDER BY violations
 LIMIT @max_examples;
+
+-- name: AuditSeatBlocks :many
+-- A seat that is in a block of another show or channel than its row says, or in one that does not exist.
+SELECT s.tenant_id, s.region, s.show_id, s.seat_id, count(*) OVER () AS violations
+FROM (
+    SELECT hot.tenant_id, hot.region, hot.show_id, hot.seat_id, hot.block_id, hot.block_channel_id FROM show_seats hot
+    UNION ALL
+    SELECT past.tenant_id, past.region, past.show_id, past.seat_id, past.block_id, past.block_channel_id FROM past_show_seats past) AS s
+LEFT JOIN seat_blocks b ON b.tenant_id = s.tenant_id AND b.region = s.region AND b.id = s.block_id
+WHERE (@every_tenant::boolean OR s.tenant_id = @tenant_id::uuid)
+    AND ((s.block_id IS NULL) <> (s.block_channel_id IS NULL)
+        OR (s.block_id IS NOT NULL AND (b.id IS NULL OR b.show_id <> s.show_id
+            OR COALESCE(b.channel_id, '00000000-0000-0000-0000-000000000000'::uuid) <> s.block_channel_id)))
+ORDER BY violations
+LIMIT @max_examples;
+
+-- name: AuditBlockReleases :many
+-- A release that was told more than once, or kept more than once, or of a block that stands.
+SELECT b.tenant_id, b.region, b.id, count(*) OVER () AS violations
+FROM seat_blocks b
+LEFT JOIN (
+    SELECT e.tenant_id, e.region, e.entity_id, count(*) AS told
+    FROM outbox_events e
+    WHERE e.entity_kind = 'block' AND e.type = 'block.released'
+    GROUP BY e.tenant_id, e.region, e.entity_id) AS e ON e.tenant_id = b.tenant_id AND e.region = b.region AND e.entity_id = b.id
+LEFT JOIN (
+    SELECT c.tenant_id, c.region, c.block_id, count(*) AS kept
+    FROM seat_block_changes c
+    WHERE c.kind = 'RELEASED'
+    GROUP BY c.tenant_id, c.region, c.block_id) AS c ON c.tenant_id = b.tenant_id AND c.region = b.region AND c.block_id = b.id
+WHERE (@every_tenant::boolean OR b.tenant_id = @tenant_id::uuid)
+    AND (COALESCE(e.told, 0) > CASE WHEN b.state = 'RELEASED' THEN 1 ELSE 0 END
+        OR COALESCE(c.kept, 0) <> CASE WHEN b.state = 'RELEASED' THEN 1 ELSE 0 END)
+ORDER BY violations
+LIMIT @max_examples;

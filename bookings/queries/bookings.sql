@@ -11,9 +11,10 @@ WHERE tenant_id = @tenant_id AND region = @region AND hold_id = @hold_id;
 
 -- name: BookingInsert :exec
 INSERT INTO bookings (tenant_id, region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference,
-    contact_name, contact_email, state, total_minor, currency, booked_at, cancellation)
+    contact_name, contact_email, state, total_minor, currency, booked_at, cancellation, commission_basis_points)
 VALUES (@tenant_id, @region, @id, @hold_id, @channel_id, @buyer_kind, @buyer_id, @reference, @partner_reference,
-    @contact_name, @contact_email, 'BOOKED', @total_minor, @currency, @booked_at, @cancellation::jsonb);
+    @contact_name, @contact_email, 'BOOKED', @total_minor, @currency, @booked_at, @cancellation::jsonb,
+    COALESCE((SELECT s.commission_basis_points FROM channel_sales s WHERE s.tenant_id = @tenant_id AND s.channel_id = @channel_id), 0));
 
 -- name: BookingLinesInsert :execrows
 -- The hold's lines become the booking's, each with the tax in its price, in one statement.
@@ -29,7 +30,7 @@ WHERE l.tenant_id = @tenant_id AND l.region = @region AND l.hold_id = @hold_id;
 
 -- name: BookingGet :one
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at, cancellation
+    state, total_minor, currency, version, booked_at, cancellation, commission_basis_points
 FROM bookings
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
 
@@ -40,20 +41,20 @@ WHERE tenant_id = @tenant_id AND region = @region AND reference = @reference;
 
 -- name: BookingByHold :one
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at, cancellation
+    state, total_minor, currency, version, booked_at, cancellation, commission_basis_points
 FROM bookings
 WHERE tenant_id = @tenant_id AND region = @region AND hold_id = @hold_id;
 
 -- name: BookingLock :one
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at, cancellation
+    state, total_minor, currency, version, booked_at, cancellation, commission_basis_points
 FROM bookings
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id
 FOR UPDATE;
 
 -- name: BookingsPage :many
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at, cancellation
+    state, total_minor, currency, version, booked_at, cancellation, commission_basis_points
 FROM bookings
 WHERE tenant_id = @tenant_id AND region = @region
     AND (booked_at < @before::timestamptz OR (booked_at = @before::timestamptz AND id < @before_id::uuid))
@@ -63,7 +64,7 @@ LIMIT @max_rows;
 
 -- name: BookingsOfBuyerPage :many
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at, cancellation
+    state, total_minor, currency, version, booked_at, cancellation, commission_basis_points
 FROM bookings
 WHERE tenant_id = @tenant_id AND region = @region AND buyer_id = @buyer_id AND buyer_kind = @buyer_kind
     AND (booked_at < @before::timestamptz OR (booked_at = @before::timestamptz AND id < @before_id::uuid))

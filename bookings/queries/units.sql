@@ -2,7 +2,7 @@
 -- Bookings with lines that still stand on a night of some room types, found through the holds that
 -- they were: booking lines are written with every sale and have no index of their own.
 SELECT b.region, b.id, b.hold_id, b.channel_id, b.buyer_kind, b.buyer_id, b.reference, b.partner_reference, b.contact_name, b.contact_email,
-    b.state, b.total_minor, b.currency, b.version, b.booked_at, b.cancellation
+    b.state, b.total_minor, b.currency, b.version, b.booked_at, b.cancellation, b.commission_basis_points
 FROM bookings b
 WHERE b.tenant_id = @tenant_id AND b.region = @region
     AND (b.booked_at, b.id) < (@before_time::timestamptz, @before_id::uuid)

@@ -21,7 +21,7 @@ type benchCommand struct {
 
 	JSON            bool     `name:"json" help:"Print JSON: with scenarios named, one object a line for each scenario and number of clients; else one object of everything."`
 	Seconds         float64  `default:"5" help:"How long each cell is measured, after a warm-up of a fifth of it."`
-	Sections        []string `default:"holds,map,jobs,migration,sweep,sagas,webhooks,reconcile" help:"What is measured: holds (the scenarios), map (reading a seat map while it changes), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments); and only when it is named, best alone: soak (memory while payments go wrong), waiting-room (a crowd that joins, waits and is let in), capacity (nights set and loaded while another hotel sells)."`
+	Sections        []string `default:"holds,map,jobs,migration,sweep,sagas,webhooks,reconcile,blocks" help:"What is measured: holds (the scenarios), map (reading a seat map while it changes), jobs (River's drivers), migration (of a database full of nights), sweep (ending due holds), sagas (hold, checkout, booked), webhooks (a provider's events), reconcile (asking after open payments), blocks (setting seats aside while others hold); and only when it is named, best alone: soak (memory while payments go wrong), waiting-room (a crowd that joins, waits and is let in), capacity (nights set and loaded while another hotel sells)."`
 	Clients         []int    `default:"1,16,64" help:"How many clients hold at once, each its next hold when the last is answered."`
 	Rate            float64  `default:"0" help:"Offer so many holds a second however fast the answers come, and measure each from the moment it was due; 0 is as many as the clients get answered."`
 	Scenarios       []string `default:"seats,pool,nights" help:"What is held when no scenario is named: some of ${benchScenarios}."`
@@ -39,6 +39,8 @@ type benchCommand struct {
 	Buyers          []int    `default:"1,16,64,256" help:"How many buyers have a saga under way at once."`
 	Events          int      `default:"10000" help:"How many events a provider sends, each twice."`
 	Attempts        int      `default:"100000" help:"How many open payments are reconciled."`
+
+	BlockSeats int `default:"10000" help:"How many seats are assigned to a block at a time."`
 
 	Soak time.Duration `default:"10m" help:"How long the soak lasts."`
 	Bare string        `hidden:"" help:"Serve the answer at this address from a bare handler, as the benchmark of maps compares with."`
@@ -69,7 +71,7 @@ func (c *benchCommand) Run(ctx context.Context, root *cli) error {
 		Seats: c.Seats, Shows: c.Shows, Shards: c.Shards, Hotels: c.Hotels, Guests: c.Guests,
 		Sections: c.Sections, Jobs: c.Jobs, Nights: c.Nights, Due: c.Due,
 		Buyers: c.Buyers, Events: c.Events, Attempts: c.Attempts, Soak: c.Soak,
-		Visitors: c.Visitors,
+		Visitors: c.Visitors, BlockSeats: c.BlockSeats,
 	})
 	if err != nil {
 		return err
@@ -126,7 +128,9 @@ type benchConfig struct {
 	// open payments are reconciled, and Soak is how long the soak lasts.
 	Buyers           []int
 	Events, Attempts int
-	Soak             time.Duration
+	// BlockSeats are assigned to a block at a time.
+	BlockSeats int
+	Soak       time.Duration
 	// Visitors are how many join the waiting room.
 	Visitors int
 }
@@ -156,10 +160,11 @@ const (
 	benchAsking    = "reconcile"
 	benchSoaking   = "soak"
 	benchSetting   = "capacity"
+	benchBlocking  = "blocks"
 )
 
 func benchSections() []string {
-	return []string{benchHolds, benchMapping, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking, benchWaiting, benchSetting}
+	return []string{benchHolds, benchMapping, benchRiver, benchMigrating, benchSweeping, benchSelling, benchTelling, benchAsking, benchSoaking, benchWaiting, benchSetting, benchBlocking}
 }
 
 // Validate names the flag that is out of bounds.
@@ -213,6 +218,7 @@ func (c benchConfig) Validate() error {
 		{"--events", c.Events, benchMaxEvents},
 		{"--attempts", c.Attempts, benchMaxAttempts},
 		{"--visitors", c.Visitors, benchMaxVisitors},
+		{"--block-seats", c.BlockSeats, benchMaxBlockSeats},
 	} {
 		if err := benchBound(bound.flag, bound.got, bound.most); err != nil {
 			return err
@@ -265,6 +271,7 @@ type benchReport struct {
 	Soak      *benchSoaked     `json:"soak,omitempty"`
 	Room      *benchRoom       `json:"waitingRoom,omitempty"`
 	Capacity  *benchCapacity   `json:"capacity,omitempty"`
+	Blocks    *benchBlocked    `json:"blocks,omitempty"`
 	// Memory is the server process's.
 	Memory benchMemory          `json:"memory"`
 	Audit  bookings.AuditReport `json:"audit"`
@@ -367,6 +374,14 @@ func runBench(ctx context.Context, config benchConfig) (report benchReport, err 
 		if report.Room, err = measureRoom(ctx, a, config, say); err != nil {
 			return benchReport{}, fmt.Errorf("measure the waiting room: %w", err)
 		}
+	}
+	if config.measures(benchBlocking) {
+		say("blocks: all %d seats of a show are set aside and released, while %d clients hold seats of other shows", config.BlockSeats, benchBlockClients)
+		var ok bool
+		if report.Blocks, ok, err = measureBlocks(ctx, a, config, say); err != nil {
+			return benchReport{}, fmt.Errorf("measure blocks: %w", err)
+		}
+		report.OK = report.OK && ok
 	}
 	if report.Audit, err = a.bookings.Audit(ctx, nil); err != nil {
 		return benchReport{}, err
@@ -512,6 +527,9 @@ func printBenchSections(out io.Writer, report benchReport) {
 	}
 	if report.Capacity != nil {
 		report.Capacity.print(out)
+	}
+	if report.Blocks != nil {
+		report.Blocks.print(out)
 	}
 }
 

@@ -303,12 +303,6 @@ func (r *mapReader) watchAge(ctx context.Context) ([]time.Duration, error) {
 	}
 }
 
-// mapSeat is the next of the show's seats, in the random order of the triples.
-func (b *benchStock) mapSeat() inventory.SeatID {
-	next := b.nextSeat.Add(1) - 1
-	return b.triples[next/benchSeatsPerHold%uint64(len(b.triples))].seats[next%benchSeatsPerHold]
-}
-
 // holdMany lets guests hold so many of the shuffled seats, a hundred each.
 func (b *benchStock) holdMany(ctx context.Context, seats int) error {
 	many := int64(benchMapSeatsHeld)
@@ -318,7 +312,8 @@ func (b *benchStock) holdMany(ctx context.Context, seats int) error {
 	for i, held := 0, 0; held < seats; i++ {
 		wish := inventory.SeatsRequest{Show: b.show}
 		for range min(benchMapSeatsHeld, seats-held) {
-			wish.Seats = append(wish.Seats, b.mapSeat())
+			_, seat := b.nextOfTriples()
+			wish.Seats = append(wish.Seats, seat)
 		}
 		guest, err := b.app.tenants.Authenticate(ctx, b.key, b.guests[i%len(b.guests)].session)
 		if err != nil {
@@ -345,8 +340,9 @@ func (b *benchStock) sell(ctx context.Context) (int, error) {
 			return held, nil
 		case <-ticker.C:
 		}
+		_, seat := b.nextOfTriples()
 		_, err := ask[apiPlaced](ctx, b.guests[held%len(b.guests)], apiBenchHold, map[string]any{
-			"input": map[string]any{"requestKey": uuid.NewString(), "lines": []apiInput{seatsInput(b.show.String(), b.mapSeat().String())}},
+			"input": map[string]any{"requestKey": uuid.NewString(), "lines": []apiInput{seatsInput(b.show.String(), seat.String())}},
 		})
 		if ctx.Err() != nil {
 			return held, nil

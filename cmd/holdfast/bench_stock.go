@@ -325,3 +325,11 @@ func (b *benchStock) triple() benchTriple {
 func (b *benchStock) stay() (inventory.RoomTypeID, civil.Date) {
 	return b.rooms[rand.IntN(len(b.rooms))], b.first.AddDays(rand.IntN(benchNightCount - benchStayNights))
 }
+
+// nextOfTriples is the next single seat of the random triples. Past the last it begins again, and is
+// refused.
+func (b *benchStock) nextOfTriples() (inventory.ShowID, inventory.SeatID) {
+	next := b.nextSeat.Add(1) - 1
+	triple := b.triples[next/benchSeatsPerHold%uint64(len(b.triples))]
+	return triple.show, triple.seats[next%benchSeatsPerHold]
+}

@@ -62,7 +62,7 @@ func smallBench(t *testing.T) benchConfig {
 		Seats: 500, Shards: 2, Guests: 10, Hotels: 12,
 		Sections: []string{benchHolds, benchRiver, benchMigrating, benchSweeping}, Jobs: 50, Nights: 2500, Due: 300,
 		Buyers: []int{1, 40}, Events: 60, Attempts: 70, Soak: 4 * time.Second,
-		Visitors: 300,
+		Visitors: 300, BlockSeats: 200,
 	}
 }
 
@@ -176,30 +176,31 @@ func TestAServerThatDoesNotServeIsTold(t *testing.T) {
 func TestBenchFlagsAreBounded(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(c *benchConfig){
-		"--seconds":   func(c *benchConfig) { c.Seconds = 0 },
-		"--clients":   func(c *benchConfig) { c.Clients = []int{1, 0} },
-		"--scenarios": func(c *benchConfig) { c.Scenarios = []string{"seat"} },
-		"--seats":     func(c *benchConfig) { c.Seats = benchMaxSeats + 1 },
-		"--shards":    func(c *benchConfig) { c.Shards = 0 },
-		"--guests":    func(c *benchConfig) { c.Guests = -1 },
-		"--shows":     func(c *benchConfig) { c.Shows = -1 },
-		"--rate":      func(c *benchConfig) { c.Rate = -1 },
-		"--hotels":    func(c *benchConfig) { c.Hotels = 10 },
-		"--baseline-": func(c *benchConfig) { c.BaselineClients = []int{0} },
-		"--sections":  func(c *benchConfig) { c.Sections = []string{"hold"} },
-		"--jobs":      func(c *benchConfig) { c.Jobs = 0 },
-		"--nights":    func(c *benchConfig) { c.Nights = benchMaxNights + 1 },
-		"--due":       func(c *benchConfig) { c.Due = 0 },
-		"--buyers":    func(c *benchConfig) { c.Buyers = []int{benchMaxClients + 1} },
-		"--events":    func(c *benchConfig) { c.Events = 0 },
-		"--attempts":  func(c *benchConfig) { c.Attempts = benchMaxAttempts + 1 },
-		"--visitors":  func(c *benchConfig) { c.Visitors = benchMaxVisitors + 1 },
-		"--soak":      func(c *benchConfig) { c.Soak = time.Millisecond },
+		"--seconds":     func(c *benchConfig) { c.Seconds = 0 },
+		"--clients":     func(c *benchConfig) { c.Clients = []int{1, 0} },
+		"--scenarios":   func(c *benchConfig) { c.Scenarios = []string{"seat"} },
+		"--seats":       func(c *benchConfig) { c.Seats = benchMaxSeats + 1 },
+		"--shards":      func(c *benchConfig) { c.Shards = 0 },
+		"--guests":      func(c *benchConfig) { c.Guests = -1 },
+		"--shows":       func(c *benchConfig) { c.Shows = -1 },
+		"--rate":        func(c *benchConfig) { c.Rate = -1 },
+		"--hotels":      func(c *benchConfig) { c.Hotels = 10 },
+		"--baseline-":   func(c *benchConfig) { c.BaselineClients = []int{0} },
+		"--sections":    func(c *benchConfig) { c.Sections = []string{"hold"} },
+		"--jobs":        func(c *benchConfig) { c.Jobs = 0 },
+		"--nights":      func(c *benchConfig) { c.Nights = benchMaxNights + 1 },
+		"--due":         func(c *benchConfig) { c.Due = 0 },
+		"--buyers":      func(c *benchConfig) { c.Buyers = []int{benchMaxClients + 1} },
+		"--events":      func(c *benchConfig) { c.Events = 0 },
+		"--attempts":    func(c *benchConfig) { c.Attempts = benchMaxAttempts + 1 },
+		"--visitors":    func(c *benchConfig) { c.Visitors = benchMaxVisitors + 1 },
+		"--block-seats": func(c *benchConfig) { c.BlockSeats = benchMaxBlockSeats + 1 },
+		"--soak":        func(c *benchConfig) { c.Soak = time.Millisecond },
 	} {
 		config := benchConfig{
 			Seconds: 1, Clients: []int{1}, Scenarios: []string{benchPool}, Seats: 1, Shards: 1, Guests: 1, Hotels: 400,
 			Sections: []string{benchRiver}, Jobs: 1, Nights: 1, Due: 1, Buyers: []int{1}, Events: 1, Attempts: 1, Soak: time.Minute,
-			Visitors: 1,
+			Visitors: 1, BlockSeats: 1,
 		}
 		if err := config.Validate(); err != nil {
 			t.Fatal(err)

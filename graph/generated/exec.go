@@ -32,6 +32,7 @@ type Config = graphql.Config[ResolverRoot, DirectiveRoot, ComplexityRoot]
 
 type ResolverRoot interface {
 	Allotment() AllotmentResolver
+	BlockSeat() BlockSeatResolver
 	Booking() BookingResolver
 	Event() EventResolver
 	Hold() HoldResolver
@@ -44,6 +45,7 @@ type ResolverRoot interface {
 	Query() QueryResolver
 	RefusedLine() RefusedLineResolver
 	RoomType() RoomTypeResolver
+	SeatBlock() SeatBlockResolver
 	SeatMap() SeatMapResolver
 	Show() ShowResolver
 	Subscription() SubscriptionResolver
@@ -64,6 +66,9 @@ type ComplexityRoot struct {
 type AllotmentResolver interface {
 	Stock(ctx context.Context, obj *Allotment) ([]AllotmentStock, error)
 	History(ctx context.Context, obj *Allotment, first int64, after *string) (*AllotmentChangeConnection, error)
+}
+type BlockSeatResolver interface {
+	Seat(ctx context.Context, obj *BlockSeat) (*Seat, error)
 }
 type BookingResolver interface {
 	Payments(ctx context.Context, obj *Booking) ([]Payment, error)
@@ -90,6 +95,13 @@ type MutationResolver interface {
 	ReleaseAllotment(ctx context.Context, input ReleaseAllotmentInput) (AllotmentResult, error)
 	CancelAllotment(ctx context.Context, input AllotmentInput) (AllotmentResult, error)
 	SetPoolShards(ctx context.Context, input SetPoolShardsInput) (*PoolShardsSet, error)
+	CreateSeatBlock(ctx context.Context, input CreateSeatBlockInput) (SeatBlockResult, error)
+	AssignSeats(ctx context.Context, input AssignSeatsInput) (SeatBlockResult, error)
+	MoveSeats(ctx context.Context, input MoveSeatsInput) (SeatBlockResult, error)
+	ReleaseSeats(ctx context.Context, input ReleaseSeatsInput) (SeatBlockResult, error)
+	ReleaseSeatBlock(ctx context.Context, input ReleaseSeatBlockInput) (*SeatBlock, error)
+	ChangeSeatBlock(ctx context.Context, input ChangeSeatBlockInput) (ChangeSeatBlockResult, error)
+	SetChannelSales(ctx context.Context, input SetChannelSalesInput) (*ChannelSales, error)
 	Checkout(ctx context.Context, input CheckoutInput) (CheckoutResult, error)
 	MarkNoShow(ctx context.Context, input BookingLinesInput) (MarkNoShowResult, error)
 	SetCancellationPolicy(ctx context.Context, input SetCancellationPolicyInput) (*CancellationPolicy, error)
@@ -160,6 +172,9 @@ type QueryResolver interface {
 	WaitingRoomPlace(ctx context.Context, token string) (WaitingRoomPlaceResult, error)
 	Allotment(ctx context.Context, id string) (*Allotment, error)
 	Allotments(ctx context.Context, property *string, show *string, channel *string, first int64, after *string) (*AllotmentConnection, error)
+	SeatBlock(ctx context.Context, id string) (*SeatBlock, error)
+	SeatBlocks(ctx context.Context, show string, first int64, after *string) (*SeatBlockConnection, error)
+	ChannelSales(ctx context.Context, channel string) (*ChannelSales, error)
 	Booking(ctx context.Context, id string) (*Booking, error)
 	BookingByReference(ctx context.Context, reference string, region *string) (*Booking, error)
 	Bookings(ctx context.Context, region *string, first int64, after *string) (*BookingConnection, error)
@@ -205,6 +220,10 @@ type RefusedLineResolver interface {
 type RoomTypeResolver interface {
 	Property(ctx context.Context, obj *RoomType) (*Property, error)
 	CancellationPolicy(ctx context.Context, obj *RoomType, checkIn *civil.Date) (*CancellationPolicy, error)
+}
+type SeatBlockResolver interface {
+	Seats(ctx context.Context, obj *SeatBlock, first int64, after *string) (*BlockSeatConnection, error)
+	Changes(ctx context.Context, obj *SeatBlock, first int64, after *string) (*SeatBlockChangeConnection, error)
 }
 type SeatMapResolver interface {
 	Seats(ctx context.Context, obj *SeatMap) ([]SeatState, error)
@@ -266,12 +285,14 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("AllotmentInput", ec.unmarshalInputAllotmentInput),
 			graphql.NewInputUnmarshaler("AllotmentNightsInput", ec.unmarshalInputAllotmentNightsInput),
 			graphql.NewInputUnmarshaler("AllotmentReleaseInput", ec.unmarshalInputAllotmentReleaseInput),
+			graphql.NewInputUnmarshaler("AssignSeatsInput", ec.unmarshalInputAssignSeatsInput),
 			graphql.NewInputUnmarshaler("BestAvailableInput", ec.unmarshalInputBestAvailableInput),
 			graphql.NewInputUnmarshaler("BookingLinesInput", ec.unmarshalInputBookingLinesInput),
 			graphql.NewInputUnmarshaler("CancelBookingInput", ec.unmarshalInputCancelBookingInput),
 			graphql.NewInputUnmarshaler("CancellationFeeInput", ec.unmarshalInputCancellationFeeInput),
 			graphql.NewInputUnmarshaler("CancellationStepInput", ec.unmarshalInputCancellationStepInput),
 			graphql.NewInputUnmarshaler("ChangePresaleCodeInput", ec.unmarshalInputChangePresaleCodeInput),
+			graphql.NewInputUnmarshaler("ChangeSeatBlockInput", ec.unmarshalInputChangeSeatBlockInput),
 			graphql.NewInputUnmarshaler("CheckoutInput", ec.unmarshalInputCheckoutInput),
 			graphql.NewInputUnmarshaler("ContactInput", ec.unmarshalInputContactInput),
 			graphql.NewInputUnmarshaler("CreateAllotmentInput", ec.unmarshalInputCreateAllotmentInput),
@@ -280,6 +301,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("CreateKeyInput", ec.unmarshalInputCreateKeyInput),
 			graphql.NewInputUnmarshaler("CreatePresaleCodesInput", ec.unmarshalInputCreatePresaleCodesInput),
 			graphql.NewInputUnmarshaler("CreateRoomTypeInput", ec.unmarshalInputCreateRoomTypeInput),
+			graphql.NewInputUnmarshaler("CreateSeatBlockInput", ec.unmarshalInputCreateSeatBlockInput),
 			graphql.NewInputUnmarshaler("CreateShowInput", ec.unmarshalInputCreateShowInput),
 			graphql.NewInputUnmarshaler("CreateSiteInput", ec.unmarshalInputCreateSiteInput),
 			graphql.NewInputUnmarshaler("CreateTenantInput", ec.unmarshalInputCreateTenantInput),
@@ -291,9 +313,11 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("ImportChartInput", ec.unmarshalInputImportChartInput),
 			graphql.NewInputUnmarshaler("JoinWaitingRoomInput", ec.unmarshalInputJoinWaitingRoomInput),
 			graphql.NewInputUnmarshaler("MoneyInput", ec.unmarshalInputMoneyInput),
+			graphql.NewInputUnmarshaler("MoveSeatsInput", ec.unmarshalInputMoveSeatsInput),
 			graphql.NewInputUnmarshaler("NightChangeInput", ec.unmarshalInputNightChangeInput),
 			graphql.NewInputUnmarshaler("NightRangeInput", ec.unmarshalInputNightRangeInput),
 			graphql.NewInputUnmarshaler("OpenWaitingRoomInput", ec.unmarshalInputOpenWaitingRoomInput),
+			graphql.NewInputUnmarshaler("OverrideBlockInput", ec.unmarshalInputOverrideBlockInput),
 			graphql.NewInputUnmarshaler("OversellAdviceInput", ec.unmarshalInputOversellAdviceInput),
 			graphql.NewInputUnmarshaler("PaymentMethodInput", ec.unmarshalInputPaymentMethodInput),
 			graphql.NewInputUnmarshaler("PlaceHoldInput", ec.unmarshalInputPlaceHoldInput),
@@ -303,14 +327,18 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("RefundBookingInput", ec.unmarshalInputRefundBookingInput),
 			graphql.NewInputUnmarshaler("ReleaseAllotmentInput", ec.unmarshalInputReleaseAllotmentInput),
 			graphql.NewInputUnmarshaler("ReleaseHoldInput", ec.unmarshalInputReleaseHoldInput),
+			graphql.NewInputUnmarshaler("ReleaseSeatBlockInput", ec.unmarshalInputReleaseSeatBlockInput),
+			graphql.NewInputUnmarshaler("ReleaseSeatsInput", ec.unmarshalInputReleaseSeatsInput),
 			graphql.NewInputUnmarshaler("RemoveCancellationPolicyInput", ec.unmarshalInputRemoveCancellationPolicyInput),
 			graphql.NewInputUnmarshaler("ReplayEventsBetweenInput", ec.unmarshalInputReplayEventsBetweenInput),
 			graphql.NewInputUnmarshaler("ReplayEventsInput", ec.unmarshalInputReplayEventsInput),
 			graphql.NewInputUnmarshaler("ResolveReviewInput", ec.unmarshalInputResolveReviewInput),
 			graphql.NewInputUnmarshaler("RetryRefundInput", ec.unmarshalInputRetryRefundInput),
 			graphql.NewInputUnmarshaler("RevokeKeyInput", ec.unmarshalInputRevokeKeyInput),
+			graphql.NewInputUnmarshaler("SeatSelectionInput", ec.unmarshalInputSeatSelectionInput),
 			graphql.NewInputUnmarshaler("SeatsInput", ec.unmarshalInputSeatsInput),
 			graphql.NewInputUnmarshaler("SetCancellationPolicyInput", ec.unmarshalInputSetCancellationPolicyInput),
+			graphql.NewInputUnmarshaler("SetChannelSalesInput", ec.unmarshalInputSetChannelSalesInput),
 			graphql.NewInputUnmarshaler("SetChannelSuspendedInput", ec.unmarshalInputSetChannelSuspendedInput),
 			graphql.NewInputUnmarshaler("SetNightsInput", ec.unmarshalInputSetNightsInput),
 			graphql.NewInputUnmarshaler("SetPoolCapacityInput", ec.unmarshalInputSetPoolCapacityInput),
@@ -324,6 +352,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("UpdateWaitingRoomInput", ec.unmarshalInputUpdateWaitingRoomInput),
 			graphql.NewInputUnmarshaler("UpdateWebhookEndpointInput", ec.unmarshalInputUpdateWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("WebhookEndpointInput", ec.unmarshalInputWebhookEndpointInput),
+			graphql.NewInputUnmarshaler("ZoneRowInput", ec.unmarshalInputZoneRowInput),
 		)
 	}
 	first := true
@@ -1430,6 +1459,704 @@ type PoolShardsSet {
   How many more are held or sold than the pool has. Nothing is sold until they are fewer.
   """
   oversoldBy: Int!
+}
+`, BuiltIn: false},
+	{Name: "../schema/blocks.graphqls", Input: `extend type Query {
+  """
+  A block of seats: for the tenant's admins, and for the partner whose channel it is.
+  """
+  seatBlock(
+    "The block's id."
+    id: ID!
+  ): SeatBlock
+  """
+  The blocks of a show from the oldest, released ones included. Partners see those of their own channel.
+  """
+  seatBlocks(
+    "The show."
+    show: ID!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): SeatBlockConnection!
+  """
+  What a channel may sell, and its commission. For the tenant's admins.
+  """
+  channelSales(
+    "The channel."
+    channel: ID!
+  ): ChannelSales!
+}
+
+extend type Mutation {
+  """
+  Sets seats of a show aside, for one channel or as house seats. A seat of another block is refused by
+  name, and then none is set aside. One that somebody holds or has bought keeps its owner: it is the
+  block's when it comes back.
+  """
+  createSeatBlock(
+    "What to set aside, and for whom."
+    input: CreateSeatBlockInput!
+  ): SeatBlockResult!
+  """
+  Adds seats that are in no block to one that stands.
+  """
+  assignSeats(
+    "The seats and the block."
+    input: AssignSeatsInput!
+  ): SeatBlockResult!
+  """
+  Moves seats from one block to another of the same show. For no moment are they for sale to others.
+  """
+  moveSeats(
+    "The seats and both blocks."
+    input: MoveSeatsInput!
+  ): SeatBlockResult!
+  """
+  Takes seats out of a block, so that every channel may sell them.
+  """
+  releaseSeats(
+    "The seats and the block."
+    input: ReleaseSeatsInput!
+  ): SeatBlockResult!
+  """
+  Releases a block at once: its seats are for sale through every channel, and block.released is told once.
+  Saying it again changes nothing.
+  """
+  releaseSeatBlock(
+    "Which block."
+    input: ReleaseSeatBlockInput!
+  ): SeatBlock!
+  """
+  Changes the reason, the note or the moment of release of a block that stands.
+  """
+  changeSeatBlock(
+    "The block and what to set."
+    input: ChangeSeatBlockInput!
+  ): ChangeSeatBlockResult!
+  """
+  Says what a channel may sell and what it earns. Holds of what it may not sell any more can neither be
+  extended nor paid; bookings stay, with the commission of their sale.
+  """
+  setChannelSales(
+    "All of it: what is left out of the lists is not sold."
+    input: SetChannelSalesInput!
+  ): ChannelSales!
+}
+
+extend type Booking {
+  """
+  What the channel earns, by its commission at the sale. Null for guests.
+  """
+  commission: Commission
+}
+
+"""
+Seats of a show that are set aside: for one channel, or as house seats that no channel sells. A seat is
+in at most one block.
+"""
+type SeatBlock implements Node {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  The show.
+  """
+  showId: ID!
+  """
+  The channel that sells the seats; null for house seats.
+  """
+  channelId: ID
+  """
+  Why the seats are the house's.
+  """
+  reason: String
+  """
+  What else was said about it.
+  """
+  note: String
+  """
+  Whether it still keeps its seats from others.
+  """
+  state: SeatBlockState!
+  """
+  From when its seats are for sale through every channel, by itself; null is never.
+  """
+  releaseAt: DateTime
+  """
+  When it was released; null while it stands, and until a release by its moment is written down.
+  """
+  releasedAt: DateTime
+  """
+  Who released it; null while releasedAt is.
+  """
+  releasedBy: SeatBlockReleasedBy
+  """
+  Grows by one with each change.
+  """
+  version: Int64!
+  """
+  When it was made.
+  """
+  createdAt: DateTime!
+  """
+  How many of its seats can be held through its channel at asOf. A released block has no seats.
+  """
+  free: Int!
+  """
+  How many of its seats somebody holds.
+  """
+  held: Int!
+  """
+  How many of its seats are sold, through whichever channel.
+  """
+  sold: Int!
+  """
+  When free, held and sold were true, by the database's clock.
+  """
+  asOf: DateTime!
+  """
+  Its seats, in the order of their ids.
+  """
+  seats(
+    "How many, 1 to 1000."
+    first: Int! = 100
+    "The endCursor of the page before."
+    after: String
+  ): BlockSeatConnection!
+  """
+  What was done with it, from the first. For those who may change blocks.
+  """
+  changes(
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): SeatBlockChangeConnection!
+}
+
+"""
+Whether a block still keeps its seats from others.
+"""
+enum SeatBlockState {
+  "Its seats are sold through its channel only, or through none."
+  ACTIVE
+  "It was released, or its moment has come: it has no seats any more."
+  RELEASED
+}
+
+"""
+Who releases blocks.
+"""
+enum SeatBlockReleasedBy {
+  "Its moment had come."
+  MOMENT
+  "Somebody who may."
+  COMMAND
+}
+
+"""
+A page of blocks.
+"""
+type SeatBlockConnection {
+  """
+  The blocks with their cursors.
+  """
+  edges: [SeatBlockEdge!]!
+  """
+  The blocks alone.
+  """
+  nodes: [SeatBlock!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A block in a page.
+"""
+type SeatBlockEdge {
+  """
+  Where the block stands in the list.
+  """
+  cursor: String!
+  """
+  The block.
+  """
+  node: SeatBlock!
+}
+
+"""
+A seat of a block.
+"""
+type BlockSeat {
+  """
+  The seat's id.
+  """
+  seatId: ID!
+  """
+  The seat itself; null when its show is not there for the caller.
+  """
+  seat: Seat
+  """
+  What may be done with it through the block's channel.
+  """
+  status: SeatStatus!
+}
+
+"""
+A page of seats of a block.
+"""
+type BlockSeatConnection {
+  """
+  The seats with their cursors.
+  """
+  edges: [BlockSeatEdge!]!
+  """
+  The seats alone.
+  """
+  nodes: [BlockSeat!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A seat in a page.
+"""
+type BlockSeatEdge {
+  """
+  Where the seat stands in the list.
+  """
+  cursor: String!
+  """
+  The seat.
+  """
+  node: BlockSeat!
+}
+
+"""
+One thing that was done with a block. Such entries are only added.
+"""
+type SeatBlockChange {
+  """
+  What was done.
+  """
+  kind: SeatBlockChangeKind!
+  """
+  How many seats it was about; 0 when it was about the block itself.
+  """
+  seats: Int!
+  """
+  The block that seats were moved from or to.
+  """
+  otherBlockId: ID
+  """
+  The hold that took seats across the block.
+  """
+  holdId: ID
+  """
+  The key that did it; null when the block's moment had come.
+  """
+  keyId: ID
+  """
+  The reason that was given.
+  """
+  note: String
+  """
+  When, by the database's clock.
+  """
+  at: DateTime!
+}
+
+"""
+What is done with blocks.
+"""
+enum SeatBlockChangeKind {
+  "It was made."
+  CREATED
+  "Seats joined it that were in no block."
+  ASSIGNED
+  "Seats of another block were moved here."
+  MOVED_IN
+  "Seats were moved to another block."
+  MOVED_OUT
+  "Seats were taken out of it, for every channel to sell."
+  SEATS_RELEASED
+  "Its reason, note or moment was changed."
+  CHANGED
+  "It was released."
+  RELEASED
+  "Staff of another channel have held seats of it, with overrideBlock."
+  OVERRIDDEN
+}
+
+"""
+A page of what was done with a block.
+"""
+type SeatBlockChangeConnection {
+  """
+  The changes with their cursors.
+  """
+  edges: [SeatBlockChangeEdge!]!
+  """
+  The changes alone.
+  """
+  nodes: [SeatBlockChange!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A change in a page.
+"""
+type SeatBlockChangeEdge {
+  """
+  Where the change stands in the list.
+  """
+  cursor: String!
+  """
+  The change.
+  """
+  node: SeatBlockChange!
+}
+
+"""
+Seats of a show by their ids, as whole rows, as whole zones. A seat that is named twice counts once; all
+together at most 20000.
+"""
+input SeatSelectionInput {
+  """
+  Seats by their ids.
+  """
+  seats: [ID!]
+  """
+  Whole rows.
+  """
+  rows: [ZoneRowInput!]
+  """
+  Whole zones by their names, as the chart has them: sections, tiers, balconies.
+  """
+  zones: [String!]
+}
+
+"""
+A row of a zone.
+"""
+input ZoneRowInput {
+  """
+  The name of the zone.
+  """
+  zone: String!
+  """
+  The label of the row. All rows of the zone with this label are meant.
+  """
+  row: String!
+}
+
+"""
+Seats to be set aside.
+"""
+input CreateSeatBlockInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The show.
+  """
+  show: ID!
+  """
+  The channel that sells the seats; null makes them house seats.
+  """
+  channel: ID
+  """
+  Why the seats are set aside, 1 to 200 characters; house seats need it.
+  """
+  reason: String
+  """
+  What else there is to say, 1 to 1000 characters.
+  """
+  note: String
+  """
+  From when the seats are for sale through every channel; null is never.
+  """
+  releaseAt: DateTime
+  """
+  The same by the clocks of the venue, such as 2027-03-14T18:00. A time that they show twice means the
+  second; one that they skip is as long after the shift as it would be after the time skipped from.
+  """
+  releaseAtLocal: String
+  """
+  The seats.
+  """
+  seats: SeatSelectionInput!
+}
+
+"""
+Seats that are to join a block.
+"""
+input AssignSeatsInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The block.
+  """
+  block: ID!
+  """
+  The seats.
+  """
+  seats: SeatSelectionInput!
+}
+
+"""
+Seats that are to change from block to block.
+"""
+input MoveSeatsInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The block in which all of them are.
+  """
+  fromBlock: ID!
+  """
+  The block in which they shall be.
+  """
+  toBlock: ID!
+  """
+  The seats.
+  """
+  seats: SeatSelectionInput!
+}
+
+"""
+Seats that are to leave a block.
+"""
+input ReleaseSeatsInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The block in which all of them are.
+  """
+  block: ID!
+  """
+  The seats.
+  """
+  seats: SeatSelectionInput!
+}
+
+"""
+Which block to release.
+"""
+input ReleaseSeatBlockInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The block.
+  """
+  block: ID!
+}
+
+"""
+What to set of a block; null leaves a value as it is.
+"""
+input ChangeSeatBlockInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The block.
+  """
+  block: ID!
+  """
+  Why the seats are set aside.
+  """
+  reason: String
+  """
+  What else there is to say.
+  """
+  note: String
+  """
+  From when the seats are for sale through every channel.
+  """
+  releaseAt: DateTime
+  """
+  The same by the clocks of the venue; see createSeatBlock.
+  """
+  releaseAtLocal: String
+  """
+  True takes the moment of release away.
+  """
+  neverRelease: Boolean! = false
+}
+
+"""
+The change of a block's seats, or why none was changed.
+"""
+union SeatBlockResult = SeatBlockEdit | SeatBlockRefused
+
+"""
+The block as it is now, or why it was not changed.
+"""
+union ChangeSeatBlockResult = SeatBlock | SeatBlockRefused
+
+"""
+What became of a change of a block's seats.
+"""
+type SeatBlockEdit {
+  """
+  The block: of moved seats, the one in which they are now.
+  """
+  block: SeatBlock!
+  """
+  How many seats were named.
+  """
+  seatCount: Int!
+  """
+  How many of them somebody holds or has bought, and keeps.
+  """
+  keptCount: Int!
+  """
+  Those, at most 1000 of them. Seats of a block that come back are the block's.
+  """
+  kept: [KeptSeat!]!
+}
+
+"""
+A seat that keeps its owner.
+"""
+type KeptSeat {
+  """
+  The seat's id.
+  """
+  seatId: ID!
+  """
+  Whether it is held or sold.
+  """
+  status: SeatStatus!
+}
+
+"""
+A change of a block that was not made. Nothing was changed.
+"""
+type SeatBlockRefused implements Refusal {
+  """
+  The rule that spoke.
+  """
+  code: RefusalCode!
+  """
+  A sentence for people, in English.
+  """
+  message: String!
+  """
+  How many seats were in the way.
+  """
+  seatCount: Int!
+  """
+  Those, at most 1000 of them.
+  """
+  seats: [RefusedBlockSeat!]!
+}
+
+"""
+A seat that could not join, move to or leave a block.
+"""
+type RefusedBlockSeat {
+  """
+  The seat's id.
+  """
+  seatId: ID!
+  """
+  The rule that spoke.
+  """
+  code: RefusalCode!
+  """
+  The block that the seat is in.
+  """
+  blockId: ID
+}
+
+"""
+What a channel may sell, and its commission.
+"""
+type ChannelSales {
+  """
+  The channel.
+  """
+  channelId: ID!
+  """
+  The only shows that it sells; null is every one, later ones included.
+  """
+  showIds: [ID!]
+  """
+  The only hotels that it sells; null is every one, later ones included.
+  """
+  propertyIds: [ID!]
+  """
+  Its commission in hundredths of a percent of a booking's total.
+  """
+  commissionBasisPoints: Int!
+}
+
+"""
+What a channel shall sell and earn.
+"""
+input SetChannelSalesInput {
+  """
+  The channel.
+  """
+  channel: ID!
+  """
+  The only shows that it sells, at most 1000; null is every one, later ones included.
+  """
+  shows: [ID!]
+  """
+  The only hotels that it sells, at most 1000; null is every one, later ones included.
+  """
+  properties: [ID!]
+  """
+  Its commission in hundredths of a percent of a booking's total, 0 to 10000.
+  """
+  commissionBasisPoints: Int!
+}
+
+"""
+What a channel earns by a booking.
+"""
+type Commission {
+  """
+  In hundredths of a percent of the booking's total, as it was at the sale.
+  """
+  basisPoints: Int!
+  """
+  What that is of the total.
+  """
+  amount: Money!
+}
+
+"""
+Leave to hold seats across blocks.
+"""
+input OverrideBlockInput {
+  """
+  Why, 1 to 200 characters. It is kept with the block.
+  """
+  reason: String!
 }
 `, BuiltIn: false},
 	{Name: "../schema/bookings.graphqls", Input: `extend type Query {
@@ -2910,7 +3637,7 @@ enum RefusalCode {
   HELD_BY_OTHER
   "A live or confirmed hold of the same buyer has the unit; the line names it."
   HELD_BY_YOU
-  "The seat belongs to another channel's block."
+  "The seat belongs to another channel's block, or to the house."
   IN_OTHER_BLOCK
   "The show has no such seat."
   NO_SUCH_SEAT
@@ -2938,6 +3665,12 @@ enum RefusalCode {
   SALE_CLOSED
   "The channel may not sell at present."
   CHANNEL_SUSPENDED
+  "The channel does not sell this show or hotel."
+  NOT_SOLD_BY_CHANNEL
+  "The seat is not in the block from which it was to be taken."
+  NOT_IN_BLOCK
+  "The block was released, or its moment has come."
+  BLOCK_RELEASED
   "The hold asks for more units than the terms allow in one hold."
   LIMIT_PER_HOLD
   "The buyer has as many live holds as the terms allow."
@@ -3005,7 +3738,7 @@ another tenant and an id that never existed are answered alike.
 type Query {
   """
   Anything by its id: a tenant, property, venue, channel, key, event, show, chart, room type, hold,
-  booking, change event or webhook endpoint.
+  seat block, booking, change event or webhook endpoint.
   """
   node(
     "The public id."
@@ -3192,6 +3925,8 @@ enum ChangeEventType {
   ALLOTMENT_RELEASED
   "An allotment was taken back; what was sold from it stays sold."
   ALLOTMENT_CANCELLED
+  "Seats that were set aside for a channel or the house are for sale through every channel."
+  BLOCK_RELEASED
   "Somebody tests the endpoint. Nothing happened."
   ENDPOINT_PING
 }
@@ -3810,6 +4545,11 @@ input PlaceHoldInput {
   Why restrictions are overridden, 1 to 500 characters; needed with overrideRestrictions.
   """
   overrideReason: String
+  """
+  For staff with a permission of its own: hold seats of blocks that are not of the caller's channel, house
+  seats included. A seat that somebody has is not had this way.
+  """
+  overrideBlock: OverrideBlockInput
 }
 
 """
@@ -6076,7 +6816,7 @@ enum SeatStatus {
   HELD
   "It is sold."
   BOOKED
-  "It belongs to another channel's block."
+  "It belongs to another channel's block, or to the house."
   BLOCKED
 }
 
@@ -7834,6 +8574,40 @@ func (ec *executionContext) childFields_AuditReport(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type AuditReport", field.Name)
 }
 
+func (ec *executionContext) childFields_BlockSeat(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "seatId":
+		return ec.fieldContext_BlockSeat_seatId(ctx, field)
+	case "seat":
+		return ec.fieldContext_BlockSeat_seat(ctx, field)
+	case "status":
+		return ec.fieldContext_BlockSeat_status(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BlockSeat", field.Name)
+}
+
+func (ec *executionContext) childFields_BlockSeatConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_BlockSeatConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_BlockSeatConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_BlockSeatConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BlockSeatConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_BlockSeatEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_BlockSeatEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_BlockSeatEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BlockSeatEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_Booking(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -7860,6 +8634,8 @@ func (ec *executionContext) childFields_Booking(ctx context.Context, field graph
 		return ec.fieldContext_Booking_lines(ctx, field)
 	case "payments":
 		return ec.fieldContext_Booking_payments(ctx, field)
+	case "commission":
+		return ec.fieldContext_Booking_commission(ctx, field)
 	case "cancellationPolicies":
 		return ec.fieldContext_Booking_cancellationPolicies(ctx, field)
 	case "tax":
@@ -8170,6 +8946,20 @@ func (ec *executionContext) childFields_ChannelEdge(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type ChannelEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_ChannelSales(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "channelId":
+		return ec.fieldContext_ChannelSales_channelId(ctx, field)
+	case "showIds":
+		return ec.fieldContext_ChannelSales_showIds(ctx, field)
+	case "propertyIds":
+		return ec.fieldContext_ChannelSales_propertyIds(ctx, field)
+	case "commissionBasisPoints":
+		return ec.fieldContext_ChannelSales_commissionBasisPoints(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChannelSales", field.Name)
+}
+
 func (ec *executionContext) childFields_Chart(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -8204,6 +8994,16 @@ func (ec *executionContext) childFields_ChartProblem(ctx context.Context, field 
 		return ec.fieldContext_ChartProblem_message(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ChartProblem", field.Name)
+}
+
+func (ec *executionContext) childFields_Commission(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "basisPoints":
+		return ec.fieldContext_Commission_basisPoints(ctx, field)
+	case "amount":
+		return ec.fieldContext_Commission_amount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Commission", field.Name)
 }
 
 func (ec *executionContext) childFields_Contact(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8350,6 +9150,16 @@ func (ec *executionContext) childFields_HoldLine(ctx context.Context, field grap
 		return ec.fieldContext_HoldLine_amount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type HoldLine", field.Name)
+}
+
+func (ec *executionContext) childFields_KeptSeat(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "seatId":
+		return ec.fieldContext_KeptSeat_seatId(ctx, field)
+	case "status":
+		return ec.fieldContext_KeptSeat_status(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type KeptSeat", field.Name)
 }
 
 func (ec *executionContext) childFields_Key(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -8988,6 +9798,18 @@ func (ec *executionContext) childFields_Refund(ctx context.Context, field graphq
 	return nil, fmt.Errorf("no field named %q was found under type Refund", field.Name)
 }
 
+func (ec *executionContext) childFields_RefusedBlockSeat(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "seatId":
+		return ec.fieldContext_RefusedBlockSeat_seatId(ctx, field)
+	case "code":
+		return ec.fieldContext_RefusedBlockSeat_code(ctx, field)
+	case "blockId":
+		return ec.fieldContext_RefusedBlockSeat_blockId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RefusedBlockSeat", field.Name)
+}
+
 func (ec *executionContext) childFields_RefusedLine(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "line":
@@ -9146,6 +9968,110 @@ func (ec *executionContext) childFields_Seat(ctx context.Context, field graphql.
 		return ec.fieldContext_Seat_category(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Seat", field.Name)
+}
+
+func (ec *executionContext) childFields_SeatBlock(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_SeatBlock_id(ctx, field)
+	case "showId":
+		return ec.fieldContext_SeatBlock_showId(ctx, field)
+	case "channelId":
+		return ec.fieldContext_SeatBlock_channelId(ctx, field)
+	case "reason":
+		return ec.fieldContext_SeatBlock_reason(ctx, field)
+	case "note":
+		return ec.fieldContext_SeatBlock_note(ctx, field)
+	case "state":
+		return ec.fieldContext_SeatBlock_state(ctx, field)
+	case "releaseAt":
+		return ec.fieldContext_SeatBlock_releaseAt(ctx, field)
+	case "releasedAt":
+		return ec.fieldContext_SeatBlock_releasedAt(ctx, field)
+	case "releasedBy":
+		return ec.fieldContext_SeatBlock_releasedBy(ctx, field)
+	case "version":
+		return ec.fieldContext_SeatBlock_version(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_SeatBlock_createdAt(ctx, field)
+	case "free":
+		return ec.fieldContext_SeatBlock_free(ctx, field)
+	case "held":
+		return ec.fieldContext_SeatBlock_held(ctx, field)
+	case "sold":
+		return ec.fieldContext_SeatBlock_sold(ctx, field)
+	case "asOf":
+		return ec.fieldContext_SeatBlock_asOf(ctx, field)
+	case "seats":
+		return ec.fieldContext_SeatBlock_seats(ctx, field)
+	case "changes":
+		return ec.fieldContext_SeatBlock_changes(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SeatBlock", field.Name)
+}
+
+func (ec *executionContext) childFields_SeatBlockChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_SeatBlockChange_kind(ctx, field)
+	case "seats":
+		return ec.fieldContext_SeatBlockChange_seats(ctx, field)
+	case "otherBlockId":
+		return ec.fieldContext_SeatBlockChange_otherBlockId(ctx, field)
+	case "holdId":
+		return ec.fieldContext_SeatBlockChange_holdId(ctx, field)
+	case "keyId":
+		return ec.fieldContext_SeatBlockChange_keyId(ctx, field)
+	case "note":
+		return ec.fieldContext_SeatBlockChange_note(ctx, field)
+	case "at":
+		return ec.fieldContext_SeatBlockChange_at(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SeatBlockChange", field.Name)
+}
+
+func (ec *executionContext) childFields_SeatBlockChangeConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_SeatBlockChangeConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_SeatBlockChangeConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_SeatBlockChangeConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SeatBlockChangeConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_SeatBlockChangeEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_SeatBlockChangeEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_SeatBlockChangeEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SeatBlockChangeEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_SeatBlockConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_SeatBlockConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_SeatBlockConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_SeatBlockConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SeatBlockConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_SeatBlockEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_SeatBlockEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_SeatBlockEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SeatBlockEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_SeatChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9904,6 +10830,20 @@ func (ec *executionContext) field_Mutation_applyOversellAdvice_args(ctx context.
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_assignSeats_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (AssignSeatsInput, error) {
+			return ec.unmarshalNAssignSeatsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAssignSeatsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_cancelAllotment_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -9952,6 +10892,20 @@ func (ec *executionContext) field_Mutation_changePresaleCode_args(ctx context.Co
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (ChangePresaleCodeInput, error) {
 			return ec.unmarshalNChangePresaleCodeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangePresaleCodeInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_changeSeatBlock_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (ChangeSeatBlockInput, error) {
+			return ec.unmarshalNChangeSeatBlockInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeSeatBlockInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -10078,6 +11032,20 @@ func (ec *executionContext) field_Mutation_createRoomType_args(ctx context.Conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (CreateRoomTypeInput, error) {
 			return ec.unmarshalNCreateRoomTypeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateRoomTypeInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createSeatBlock_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CreateSeatBlockInput, error) {
+			return ec.unmarshalNCreateSeatBlockInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateSeatBlockInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -10226,6 +11194,20 @@ func (ec *executionContext) field_Mutation_markNoShow_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_moveSeats_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (MoveSeatsInput, error) {
+			return ec.unmarshalNMoveSeatsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoveSeatsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_openWaitingRoom_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -10302,6 +11284,34 @@ func (ec *executionContext) field_Mutation_releaseHold_args(ctx context.Context,
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (ReleaseHoldInput, error) {
 			return ec.unmarshalNReleaseHoldInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseHoldInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_releaseSeatBlock_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (ReleaseSeatBlockInput, error) {
+			return ec.unmarshalNReleaseSeatBlockInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseSeatBlockInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_releaseSeats_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (ReleaseSeatsInput, error) {
+			return ec.unmarshalNReleaseSeatsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseSeatsInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -10414,6 +11424,20 @@ func (ec *executionContext) field_Mutation_setCancellationPolicy_args(ctx contex
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (SetCancellationPolicyInput, error) {
 			return ec.unmarshalNSetCancellationPolicyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetCancellationPolicyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setChannelSales_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetChannelSalesInput, error) {
+			return ec.unmarshalNSetChannelSalesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetChannelSalesInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -10992,6 +12016,20 @@ func (ec *executionContext) field_Query_cancellationPolicy_args(ctx context.Cont
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_channelSales_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "channel",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["channel"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_channels_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -11452,6 +12490,50 @@ func (ec *executionContext) field_Query_repairs_args(ctx context.Context, rawArg
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_seatBlock_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_seatBlocks_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "show",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["show"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_seatHistory_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -11795,6 +12877,50 @@ func (ec *executionContext) field_RoomType_cancellationPolicy_args(ctx context.C
 		return nil, err
 	}
 	args["checkIn"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_SeatBlock_changes_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_SeatBlock_seats_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
 	return args, nil
 }
 
@@ -14505,6 +15631,235 @@ func (ec *executionContext) fieldContext_AuditReport_checks(_ context.Context, f
 	return fc, nil
 }
 
+func (ec *executionContext) _BlockSeat_seatId(ctx context.Context, field graphql.CollectedField, obj *BlockSeat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BlockSeat_seatId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SeatID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BlockSeat_seatId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BlockSeat", field, false, false, "ID")
+}
+
+func (ec *executionContext) _BlockSeat_seat(ctx context.Context, field graphql.CollectedField, obj *BlockSeat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BlockSeat_seat(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.BlockSeat().Seat(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Seat) graphql.Marshaler {
+			return ec.marshalOSeat2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeat(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_BlockSeat_seat(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BlockSeat",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Seat(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BlockSeat_status(ctx context.Context, field graphql.CollectedField, obj *BlockSeat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BlockSeat_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v SeatStatus) graphql.Marshaler {
+			return ec.marshalNSeatStatus2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BlockSeat_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BlockSeat", field, false, false, "SeatStatus")
+}
+
+func (ec *executionContext) _BlockSeatConnection_edges(ctx context.Context, field graphql.CollectedField, obj *BlockSeatConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BlockSeatConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []BlockSeatEdge) graphql.Marshaler {
+			return ec.marshalNBlockSeatEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBlockSeatEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BlockSeatConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BlockSeatConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BlockSeatEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BlockSeatConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *BlockSeatConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BlockSeatConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []BlockSeat) graphql.Marshaler {
+			return ec.marshalNBlockSeat2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBlockSeatᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BlockSeatConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BlockSeatConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BlockSeat(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BlockSeatConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *BlockSeatConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BlockSeatConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BlockSeatConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BlockSeatConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _BlockSeatEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *BlockSeatEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BlockSeatEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BlockSeatEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BlockSeatEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _BlockSeatEdge_node(ctx context.Context, field graphql.CollectedField, obj *BlockSeatEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BlockSeatEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v BlockSeat) graphql.Marshaler {
+			return ec.marshalNBlockSeat2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBlockSeat(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BlockSeatEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "BlockSeatEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BlockSeat(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Booking_id(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -14812,6 +16167,38 @@ func (ec *executionContext) fieldContext_Booking_payments(_ context.Context, fie
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Payment(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Booking_commission(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_commission(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Commission, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Commission) graphql.Marshaler {
+			return ec.marshalOCommission2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCommission(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_commission(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Commission(ctx, field)
 		},
 	}
 	return fc, nil
@@ -17586,6 +18973,98 @@ func (ec *executionContext) fieldContext_ChannelEdge_node(_ context.Context, fie
 	return fc, nil
 }
 
+func (ec *executionContext) _ChannelSales_channelId(ctx context.Context, field graphql.CollectedField, obj *ChannelSales) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChannelSales_channelId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChannelID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChannelSales_channelId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChannelSales", field, false, false, "ID")
+}
+
+func (ec *executionContext) _ChannelSales_showIds(ctx context.Context, field graphql.CollectedField, obj *ChannelSales) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChannelSales_showIds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShowIds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalOID2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ChannelSales_showIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChannelSales", field, false, false, "ID")
+}
+
+func (ec *executionContext) _ChannelSales_propertyIds(ctx context.Context, field graphql.CollectedField, obj *ChannelSales) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChannelSales_propertyIds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PropertyIds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalOID2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ChannelSales_propertyIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChannelSales", field, false, false, "ID")
+}
+
+func (ec *executionContext) _ChannelSales_commissionBasisPoints(ctx context.Context, field graphql.CollectedField, obj *ChannelSales) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChannelSales_commissionBasisPoints(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CommissionBasisPoints, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChannelSales_commissionBasisPoints(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChannelSales", field, false, false, "Int")
+}
+
 func (ec *executionContext) _Chart_id(ctx context.Context, field graphql.CollectedField, obj *Chart) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -18139,6 +19618,61 @@ func (ec *executionContext) _CheckoutRefused_retryAfterMs(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_CheckoutRefused_retryAfterMs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CheckoutRefused", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Commission_basisPoints(ctx context.Context, field graphql.CollectedField, obj *Commission) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Commission_basisPoints(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BasisPoints, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Commission_basisPoints(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Commission", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Commission_amount(ctx context.Context, field graphql.CollectedField, obj *Commission) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Commission_amount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Commission_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Commission",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Contact_name(ctx context.Context, field graphql.CollectedField, obj *Contact) (ret graphql.Marshaler) {
@@ -19357,6 +20891,52 @@ func (ec *executionContext) fieldContext_HoldRefused_retryAfterMs(_ context.Cont
 	return graphql.NewScalarFieldContext("HoldRefused", field, false, false, "Int")
 }
 
+func (ec *executionContext) _KeptSeat_seatId(ctx context.Context, field graphql.CollectedField, obj *KeptSeat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KeptSeat_seatId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SeatID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_KeptSeat_seatId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("KeptSeat", field, false, false, "ID")
+}
+
+func (ec *executionContext) _KeptSeat_status(ctx context.Context, field graphql.CollectedField, obj *KeptSeat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_KeptSeat_status(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Status, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v SeatStatus) graphql.Marshaler {
+			return ec.marshalNSeatStatus2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatStatus(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_KeptSeat_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("KeptSeat", field, false, false, "SeatStatus")
+}
+
 func (ec *executionContext) _Key_id(ctx context.Context, field graphql.CollectedField, obj *Key) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20340,6 +21920,314 @@ func (ec *executionContext) fieldContext_Mutation_setPoolShards(ctx context.Cont
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_setPoolShards_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createSeatBlock(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createSeatBlock(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateSeatBlock(ctx, fc.Args["input"].(CreateSeatBlockInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v SeatBlockResult) graphql.Marshaler {
+			return ec.marshalNSeatBlockResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createSeatBlock(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type SeatBlockResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createSeatBlock_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_assignSeats(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_assignSeats(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AssignSeats(ctx, fc.Args["input"].(AssignSeatsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v SeatBlockResult) graphql.Marshaler {
+			return ec.marshalNSeatBlockResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_assignSeats(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type SeatBlockResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_assignSeats_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_moveSeats(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_moveSeats(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().MoveSeats(ctx, fc.Args["input"].(MoveSeatsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v SeatBlockResult) graphql.Marshaler {
+			return ec.marshalNSeatBlockResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_moveSeats(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type SeatBlockResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_moveSeats_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_releaseSeats(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_releaseSeats(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ReleaseSeats(ctx, fc.Args["input"].(ReleaseSeatsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v SeatBlockResult) graphql.Marshaler {
+			return ec.marshalNSeatBlockResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_releaseSeats(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type SeatBlockResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_releaseSeats_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_releaseSeatBlock(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_releaseSeatBlock(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ReleaseSeatBlock(ctx, fc.Args["input"].(ReleaseSeatBlockInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *SeatBlock) graphql.Marshaler {
+			return ec.marshalNSeatBlock2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlock(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_releaseSeatBlock(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SeatBlock(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_releaseSeatBlock_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_changeSeatBlock(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_changeSeatBlock(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ChangeSeatBlock(ctx, fc.Args["input"].(ChangeSeatBlockInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ChangeSeatBlockResult) graphql.Marshaler {
+			return ec.marshalNChangeSeatBlockResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeSeatBlockResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_changeSeatBlock(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ChangeSeatBlockResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_changeSeatBlock_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setChannelSales(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setChannelSales(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetChannelSales(ctx, fc.Args["input"].(SetChannelSalesInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ChannelSales) graphql.Marshaler {
+			return ec.marshalNChannelSales2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChannelSales(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setChannelSales(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChannelSales(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setChannelSales_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -26877,6 +28765,138 @@ func (ec *executionContext) fieldContext_Query_allotments(ctx context.Context, f
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_seatBlock(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_seatBlock(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SeatBlock(ctx, fc.Args["id"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *SeatBlock) graphql.Marshaler {
+			return ec.marshalOSeatBlock2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlock(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_seatBlock(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SeatBlock(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_seatBlock_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_seatBlocks(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_seatBlocks(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SeatBlocks(ctx, fc.Args["show"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *SeatBlockConnection) graphql.Marshaler {
+			return ec.marshalNSeatBlockConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_seatBlocks(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SeatBlockConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_seatBlocks_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_channelSales(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_channelSales(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().ChannelSales(ctx, fc.Args["channel"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *ChannelSales) graphql.Marshaler {
+			return ec.marshalNChannelSales2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChannelSales(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_channelSales(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChannelSales(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_channelSales_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_booking(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -28796,6 +30816,75 @@ func (ec *executionContext) fieldContext_RefundRefused_retryAfterMs(_ context.Co
 	return graphql.NewScalarFieldContext("RefundRefused", field, false, false, "Int")
 }
 
+func (ec *executionContext) _RefusedBlockSeat_seatId(ctx context.Context, field graphql.CollectedField, obj *RefusedBlockSeat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefusedBlockSeat_seatId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SeatID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RefusedBlockSeat_seatId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RefusedBlockSeat", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RefusedBlockSeat_code(ctx context.Context, field graphql.CollectedField, obj *RefusedBlockSeat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefusedBlockSeat_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RefusedBlockSeat_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RefusedBlockSeat", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _RefusedBlockSeat_blockId(ctx context.Context, field graphql.CollectedField, obj *RefusedBlockSeat) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefusedBlockSeat_blockId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BlockID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RefusedBlockSeat_blockId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RefusedBlockSeat", field, false, false, "ID")
+}
+
 func (ec *executionContext) _RefusedLine_line(ctx context.Context, field graphql.CollectedField, obj *RefusedLine) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -30064,6 +32153,1113 @@ func (ec *executionContext) _Seat_category(ctx context.Context, field graphql.Co
 }
 func (ec *executionContext) fieldContext_Seat_category(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Seat", field, false, false, "String")
+}
+
+func (ec *executionContext) _SeatBlock_id(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "ID")
+}
+
+func (ec *executionContext) _SeatBlock_showId(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_showId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShowID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_showId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "ID")
+}
+
+func (ec *executionContext) _SeatBlock_channelId(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_channelId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChannelID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_channelId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "ID")
+}
+
+func (ec *executionContext) _SeatBlock_reason(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "String")
+}
+
+func (ec *executionContext) _SeatBlock_note(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_note(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Note, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_note(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "String")
+}
+
+func (ec *executionContext) _SeatBlock_state(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v SeatBlockState) graphql.Marshaler {
+			return ec.marshalNSeatBlockState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "SeatBlockState")
+}
+
+func (ec *executionContext) _SeatBlock_releaseAt(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_releaseAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReleaseAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_releaseAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _SeatBlock_releasedAt(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_releasedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReleasedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_releasedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _SeatBlock_releasedBy(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_releasedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReleasedBy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *SeatBlockReleasedBy) graphql.Marshaler {
+			return ec.marshalOSeatBlockReleasedBy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockReleasedBy(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_releasedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "SeatBlockReleasedBy")
+}
+
+func (ec *executionContext) _SeatBlock_version(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "Int64")
+}
+
+func (ec *executionContext) _SeatBlock_createdAt(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _SeatBlock_free(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_free(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Free, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_free(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "Int")
+}
+
+func (ec *executionContext) _SeatBlock_held(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_held(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Held, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_held(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "Int")
+}
+
+func (ec *executionContext) _SeatBlock_sold(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_sold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_sold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "Int")
+}
+
+func (ec *executionContext) _SeatBlock_asOf(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_asOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_asOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlock", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _SeatBlock_seats(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_seats(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.SeatBlock().Seats(ctx, obj, fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *BlockSeatConnection) graphql.Marshaler {
+			return ec.marshalNBlockSeatConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBlockSeatConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_seats(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatBlock",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BlockSeatConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_SeatBlock_seats_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SeatBlock_changes(ctx context.Context, field graphql.CollectedField, obj *SeatBlock) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlock_changes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.SeatBlock().Changes(ctx, obj, fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *SeatBlockChangeConnection) graphql.Marshaler {
+			return ec.marshalNSeatBlockChangeConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockChangeConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlock_changes(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatBlock",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SeatBlockChangeConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_SeatBlock_changes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SeatBlockChange_kind(ctx context.Context, field graphql.CollectedField, obj *SeatBlockChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockChange_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v SeatBlockChangeKind) graphql.Marshaler {
+			return ec.marshalNSeatBlockChangeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockChangeKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockChange_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockChange", field, false, false, "SeatBlockChangeKind")
+}
+
+func (ec *executionContext) _SeatBlockChange_seats(ctx context.Context, field graphql.CollectedField, obj *SeatBlockChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockChange_seats(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seats, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockChange_seats(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockChange", field, false, false, "Int")
+}
+
+func (ec *executionContext) _SeatBlockChange_otherBlockId(ctx context.Context, field graphql.CollectedField, obj *SeatBlockChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockChange_otherBlockId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OtherBlockID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockChange_otherBlockId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockChange", field, false, false, "ID")
+}
+
+func (ec *executionContext) _SeatBlockChange_holdId(ctx context.Context, field graphql.CollectedField, obj *SeatBlockChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockChange_holdId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HoldID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockChange_holdId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockChange", field, false, false, "ID")
+}
+
+func (ec *executionContext) _SeatBlockChange_keyId(ctx context.Context, field graphql.CollectedField, obj *SeatBlockChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockChange_keyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.KeyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockChange_keyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockChange", field, false, false, "ID")
+}
+
+func (ec *executionContext) _SeatBlockChange_note(ctx context.Context, field graphql.CollectedField, obj *SeatBlockChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockChange_note(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Note, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockChange_note(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockChange", field, false, false, "String")
+}
+
+func (ec *executionContext) _SeatBlockChange_at(ctx context.Context, field graphql.CollectedField, obj *SeatBlockChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockChange_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockChange_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockChange", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _SeatBlockChangeConnection_edges(ctx context.Context, field graphql.CollectedField, obj *SeatBlockChangeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockChangeConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []SeatBlockChangeEdge) graphql.Marshaler {
+			return ec.marshalNSeatBlockChangeEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockChangeEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockChangeConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatBlockChangeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SeatBlockChangeEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SeatBlockChangeConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *SeatBlockChangeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockChangeConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []SeatBlockChange) graphql.Marshaler {
+			return ec.marshalNSeatBlockChange2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockChangeConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatBlockChangeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SeatBlockChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SeatBlockChangeConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *SeatBlockChangeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockChangeConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockChangeConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatBlockChangeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SeatBlockChangeEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *SeatBlockChangeEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockChangeEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockChangeEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockChangeEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _SeatBlockChangeEdge_node(ctx context.Context, field graphql.CollectedField, obj *SeatBlockChangeEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockChangeEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v SeatBlockChange) graphql.Marshaler {
+			return ec.marshalNSeatBlockChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockChangeEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatBlockChangeEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SeatBlockChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SeatBlockConnection_edges(ctx context.Context, field graphql.CollectedField, obj *SeatBlockConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []SeatBlockEdge) graphql.Marshaler {
+			return ec.marshalNSeatBlockEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatBlockConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SeatBlockEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SeatBlockConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *SeatBlockConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []SeatBlock) graphql.Marshaler {
+			return ec.marshalNSeatBlock2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatBlockConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SeatBlock(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SeatBlockConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *SeatBlockConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatBlockConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SeatBlockEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *SeatBlockEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _SeatBlockEdge_node(ctx context.Context, field graphql.CollectedField, obj *SeatBlockEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v SeatBlock) graphql.Marshaler {
+			return ec.marshalNSeatBlock2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlock(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatBlockEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SeatBlock(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SeatBlockEdit_block(ctx context.Context, field graphql.CollectedField, obj *SeatBlockEdit) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockEdit_block(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Block, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v SeatBlock) graphql.Marshaler {
+			return ec.marshalNSeatBlock2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlock(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockEdit_block(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatBlockEdit",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_SeatBlock(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SeatBlockEdit_seatCount(ctx context.Context, field graphql.CollectedField, obj *SeatBlockEdit) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockEdit_seatCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SeatCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockEdit_seatCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockEdit", field, false, false, "Int")
+}
+
+func (ec *executionContext) _SeatBlockEdit_keptCount(ctx context.Context, field graphql.CollectedField, obj *SeatBlockEdit) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockEdit_keptCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.KeptCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockEdit_keptCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockEdit", field, false, false, "Int")
+}
+
+func (ec *executionContext) _SeatBlockEdit_kept(ctx context.Context, field graphql.CollectedField, obj *SeatBlockEdit) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockEdit_kept(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kept, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []KeptSeat) graphql.Marshaler {
+			return ec.marshalNKeptSeat2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐKeptSeatᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockEdit_kept(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatBlockEdit",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_KeptSeat(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SeatBlockRefused_code(ctx context.Context, field graphql.CollectedField, obj *SeatBlockRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockRefused_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockRefused_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockRefused", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _SeatBlockRefused_message(ctx context.Context, field graphql.CollectedField, obj *SeatBlockRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockRefused_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockRefused_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockRefused", field, false, false, "String")
+}
+
+func (ec *executionContext) _SeatBlockRefused_seatCount(ctx context.Context, field graphql.CollectedField, obj *SeatBlockRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockRefused_seatCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SeatCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockRefused_seatCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockRefused", field, false, false, "Int")
+}
+
+func (ec *executionContext) _SeatBlockRefused_seats(ctx context.Context, field graphql.CollectedField, obj *SeatBlockRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockRefused_seats(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Seats, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RefusedBlockSeat) graphql.Marshaler {
+			return ec.marshalNRefusedBlockSeat2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusedBlockSeatᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockRefused_seats(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SeatBlockRefused",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RefusedBlockSeat(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _SeatChange_index(ctx context.Context, field graphql.CollectedField, obj *SeatChange) (ret graphql.Marshaler) {
@@ -36521,6 +39717,62 @@ func UnmarshalAllotmentReleaseInput(ctx context.Context, raw any) (AllotmentRele
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputAssignSeatsInput(ctx context.Context, obj any) (AssignSeatsInput, error) {
+	var it AssignSeatsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "block", "seats"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "block":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("block"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Block = data
+		case "seats":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("seats"))
+			data, err := ec.unmarshalNSeatSelectionInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatSelectionInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Seats = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalAssignSeatsInput unmarshals raw into the AssignSeatsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalAssignSeatsInput(ctx context.Context, raw any) (AssignSeatsInput, error) {
+	var out AssignSeatsInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "AssignSeatsInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputBestAvailableInput(ctx context.Context, obj any) (BestAvailableInput, error) {
 	var it BestAvailableInput
 	if obj == nil {
@@ -36958,6 +40210,94 @@ func (ec *executionContext) unmarshalInputChangePresaleCodeInput(ctx context.Con
 func UnmarshalChangePresaleCodeInput(ctx context.Context, raw any) (ChangePresaleCodeInput, error) {
 	var out ChangePresaleCodeInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "ChangePresaleCodeInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputChangeSeatBlockInput(ctx context.Context, obj any) (ChangeSeatBlockInput, error) {
+	var it ChangeSeatBlockInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["neverRelease"]; !present {
+		asMap["neverRelease"] = false
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "block", "reason", "note", "releaseAt", "releaseAtLocal", "neverRelease"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "block":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("block"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Block = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		case "note":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("note"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Note = data
+		case "releaseAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("releaseAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ReleaseAt = data
+		case "releaseAtLocal":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("releaseAtLocal"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ReleaseAtLocal = data
+		case "neverRelease":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("neverRelease"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NeverRelease = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalChangeSeatBlockInput unmarshals raw into the ChangeSeatBlockInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalChangeSeatBlockInput(ctx context.Context, raw any) (ChangeSeatBlockInput, error) {
+	var out ChangeSeatBlockInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ChangeSeatBlockInput", raw, &out)
 	return out, err
 }
 
@@ -37536,6 +40876,97 @@ func (ec *executionContext) unmarshalInputCreateRoomTypeInput(ctx context.Contex
 func UnmarshalCreateRoomTypeInput(ctx context.Context, raw any) (CreateRoomTypeInput, error) {
 	var out CreateRoomTypeInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateRoomTypeInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputCreateSeatBlockInput(ctx context.Context, obj any) (CreateSeatBlockInput, error) {
+	var it CreateSeatBlockInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "show", "channel", "reason", "note", "releaseAt", "releaseAtLocal", "seats"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "show":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("show"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Show = data
+		case "channel":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("channel"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Channel = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		case "note":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("note"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Note = data
+		case "releaseAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("releaseAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ReleaseAt = data
+		case "releaseAtLocal":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("releaseAtLocal"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ReleaseAtLocal = data
+		case "seats":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("seats"))
+			data, err := ec.unmarshalNSeatSelectionInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatSelectionInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Seats = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCreateSeatBlockInput unmarshals raw into the CreateSeatBlockInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateSeatBlockInput(ctx context.Context, raw any) (CreateSeatBlockInput, error) {
+	var out CreateSeatBlockInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateSeatBlockInput", raw, &out)
 	return out, err
 }
 
@@ -38250,6 +41681,69 @@ func UnmarshalMoneyInput(ctx context.Context, raw any) (MoneyInput, error) {
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputMoveSeatsInput(ctx context.Context, obj any) (MoveSeatsInput, error) {
+	var it MoveSeatsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "fromBlock", "toBlock", "seats"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "fromBlock":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fromBlock"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FromBlock = data
+		case "toBlock":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("toBlock"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ToBlock = data
+		case "seats":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("seats"))
+			data, err := ec.unmarshalNSeatSelectionInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatSelectionInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Seats = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalMoveSeatsInput unmarshals raw into the MoveSeatsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalMoveSeatsInput(ctx context.Context, raw any) (MoveSeatsInput, error) {
+	var out MoveSeatsInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "MoveSeatsInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputNightChangeInput(ctx context.Context, obj any) (NightChangeInput, error) {
 	var it NightChangeInput
 	if obj == nil {
@@ -38551,6 +42045,48 @@ func UnmarshalOpenWaitingRoomInput(ctx context.Context, raw any) (OpenWaitingRoo
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputOverrideBlockInput(ctx context.Context, obj any) (OverrideBlockInput, error) {
+	var it OverrideBlockInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"reason"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalOverrideBlockInput unmarshals raw into the OverrideBlockInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalOverrideBlockInput(ctx context.Context, raw any) (OverrideBlockInput, error) {
+	var out OverrideBlockInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "OverrideBlockInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputOversellAdviceInput(ctx context.Context, obj any) (OversellAdviceInput, error) {
 	var it OversellAdviceInput
 	if obj == nil {
@@ -38692,7 +42228,7 @@ func (ec *executionContext) unmarshalInputPlaceHoldInput(ctx context.Context, ob
 		asMap["overrideRestrictions"] = false
 	}
 
-	fieldsInOrder := [...]string{"requestKey", "lines", "expectedTotal", "presaleCode", "grant", "overrideRestrictions", "overrideReason"}
+	fieldsInOrder := [...]string{"requestKey", "lines", "expectedTotal", "presaleCode", "grant", "overrideRestrictions", "overrideReason", "overrideBlock"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -38748,6 +42284,13 @@ func (ec *executionContext) unmarshalInputPlaceHoldInput(ctx context.Context, ob
 				return it, err
 			}
 			it.OverrideReason = data
+		case "overrideBlock":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("overrideBlock"))
+			data, err := ec.unmarshalOOverrideBlockInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOverrideBlockInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OverrideBlock = data
 		}
 	}
 	return it, nil
@@ -39109,6 +42652,111 @@ func UnmarshalReleaseHoldInput(ctx context.Context, raw any) (ReleaseHoldInput, 
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputReleaseSeatBlockInput(ctx context.Context, obj any) (ReleaseSeatBlockInput, error) {
+	var it ReleaseSeatBlockInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "block"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "block":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("block"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Block = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalReleaseSeatBlockInput unmarshals raw into the ReleaseSeatBlockInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalReleaseSeatBlockInput(ctx context.Context, raw any) (ReleaseSeatBlockInput, error) {
+	var out ReleaseSeatBlockInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ReleaseSeatBlockInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputReleaseSeatsInput(ctx context.Context, obj any) (ReleaseSeatsInput, error) {
+	var it ReleaseSeatsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "block", "seats"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "block":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("block"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Block = data
+		case "seats":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("seats"))
+			data, err := ec.unmarshalNSeatSelectionInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatSelectionInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Seats = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalReleaseSeatsInput unmarshals raw into the ReleaseSeatsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalReleaseSeatsInput(ctx context.Context, raw any) (ReleaseSeatsInput, error) {
+	var out ReleaseSeatsInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ReleaseSeatsInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputRemoveCancellationPolicyInput(ctx context.Context, obj any) (RemoveCancellationPolicyInput, error) {
 	var it RemoveCancellationPolicyInput
 	if obj == nil {
@@ -39438,6 +43086,62 @@ func UnmarshalRevokeKeyInput(ctx context.Context, raw any) (RevokeKeyInput, erro
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputSeatSelectionInput(ctx context.Context, obj any) (SeatSelectionInput, error) {
+	var it SeatSelectionInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"seats", "rows", "zones"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "seats":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("seats"))
+			data, err := ec.unmarshalOID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Seats = data
+		case "rows":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rows"))
+			data, err := ec.unmarshalOZoneRowInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐZoneRowInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rows = data
+		case "zones":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("zones"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Zones = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSeatSelectionInput unmarshals raw into the SeatSelectionInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSeatSelectionInput(ctx context.Context, raw any) (SeatSelectionInput, error) {
+	var out SeatSelectionInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SeatSelectionInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputSeatsInput(ctx context.Context, obj any) (SeatsInput, error) {
 	var it SeatsInput
 	if obj == nil {
@@ -39578,6 +43282,69 @@ func (ec *executionContext) unmarshalInputSetCancellationPolicyInput(ctx context
 func UnmarshalSetCancellationPolicyInput(ctx context.Context, raw any) (SetCancellationPolicyInput, error) {
 	var out SetCancellationPolicyInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetCancellationPolicyInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputSetChannelSalesInput(ctx context.Context, obj any) (SetChannelSalesInput, error) {
+	var it SetChannelSalesInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"channel", "shows", "properties", "commissionBasisPoints"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "channel":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("channel"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Channel = data
+		case "shows":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("shows"))
+			data, err := ec.unmarshalOID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Shows = data
+		case "properties":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("properties"))
+			data, err := ec.unmarshalOID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Properties = data
+		case "commissionBasisPoints":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("commissionBasisPoints"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CommissionBasisPoints = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetChannelSalesInput unmarshals raw into the SetChannelSalesInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetChannelSalesInput(ctx context.Context, raw any) (SetChannelSalesInput, error) {
+	var out SetChannelSalesInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetChannelSalesInput", raw, &out)
 	return out, err
 }
 
@@ -40488,6 +44255,55 @@ func UnmarshalWebhookEndpointInput(ctx context.Context, raw any) (WebhookEndpoin
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputZoneRowInput(ctx context.Context, obj any) (ZoneRowInput, error) {
+	var it ZoneRowInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"zone", "row"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "zone":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("zone"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Zone = data
+		case "row":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("row"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Row = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalZoneRowInput unmarshals raw into the ZoneRowInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalZoneRowInput(ctx context.Context, raw any) (ZoneRowInput, error) {
+	var out ZoneRowInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ZoneRowInput", raw, &out)
+	return out, err
+}
+
 // endregion **************************** input.gotpl *****************************
 
 // region    ************************** interface.gotpl ***************************
@@ -40569,6 +44385,33 @@ func (ec *executionContext) _CancelBookingResult(ctx context.Context, sel ast.Se
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of CancelBookingResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _ChangeSeatBlockResult(ctx context.Context, sel ast.SelectionSet, obj ChangeSeatBlockResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case SeatBlockRefused:
+		return ec._SeatBlockRefused(ctx, sel, &obj)
+	case *SeatBlockRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._SeatBlockRefused(ctx, sel, obj)
+	case SeatBlock:
+		return ec._SeatBlock(ctx, sel, &obj)
+	case *SeatBlock:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._SeatBlock(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of ChangeSeatBlockResult must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -40740,6 +44583,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Show(ctx, sel, obj)
+	case SeatBlock:
+		return ec._SeatBlock(ctx, sel, &obj)
+	case *SeatBlock:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._SeatBlock(ctx, sel, obj)
 	case RoomType:
 		return ec._RoomType(ctx, sel, &obj)
 	case *RoomType:
@@ -40891,6 +44741,13 @@ func (ec *executionContext) _Refusal(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._WaitingRoomRefused(ctx, sel, obj)
+	case SeatBlockRefused:
+		return ec._SeatBlockRefused(ctx, sel, &obj)
+	case *SeatBlockRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._SeatBlockRefused(ctx, sel, obj)
 	case RefundRefused:
 		return ec._RefundRefused(ctx, sel, &obj)
 	case *RefundRefused:
@@ -40992,6 +44849,33 @@ func (ec *executionContext) _RetryRefundResult(ctx context.Context, sel ast.Sele
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of RetryRefundResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _SeatBlockResult(ctx context.Context, sel ast.SelectionSet, obj SeatBlockResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case SeatBlockRefused:
+		return ec._SeatBlockRefused(ctx, sel, &obj)
+	case *SeatBlockRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._SeatBlockRefused(ctx, sel, obj)
+	case SeatBlockEdit:
+		return ec._SeatBlockEdit(ctx, sel, &obj)
+	case *SeatBlockEdit:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._SeatBlockEdit(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of SeatBlockResult must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -42099,6 +45983,131 @@ func (ec *executionContext) _AuditReport(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var blockSeatImplementors = []string{"BlockSeat"}
+
+func (ec *executionContext) _BlockSeat(ctx context.Context, sel ast.SelectionSet, obj *BlockSeat) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, blockSeatImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("BlockSeat")
+		case "seatId":
+			out.Values[i] = ec._BlockSeat_seatId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "seat":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._BlockSeat_seat(ctx, field, obj)
+				})
+		case "status":
+			out.Values[i] = ec._BlockSeat_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var blockSeatConnectionImplementors = []string{"BlockSeatConnection"}
+
+func (ec *executionContext) _BlockSeatConnection(ctx context.Context, sel ast.SelectionSet, obj *BlockSeatConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, blockSeatConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("BlockSeatConnection")
+		case "edges":
+			out.Values[i] = ec._BlockSeatConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._BlockSeatConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._BlockSeatConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var blockSeatEdgeImplementors = []string{"BlockSeatEdge"}
+
+func (ec *executionContext) _BlockSeatEdge(ctx context.Context, sel ast.SelectionSet, obj *BlockSeatEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, blockSeatEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("BlockSeatEdge")
+		case "cursor":
+			out.Values[i] = ec._BlockSeatEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._BlockSeatEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var bookingImplementors = []string{"Booking", "Node", "MarkNoShowResult"}
 
 func (ec *executionContext) _Booking(ctx context.Context, sel ast.SelectionSet, obj *Booking) graphql.Marshaler {
@@ -42171,6 +46180,11 @@ func (ec *executionContext) _Booking(ctx context.Context, sel ast.SelectionSet, 
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Booking_payments(ctx, field, obj)
 				})
+		case "commission":
+			out.Values[i] = ec._Booking_commission(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "cancellationPolicies":
 			out.Values[i] = ec._Booking_cancellationPolicies(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -43288,6 +47302,54 @@ func (ec *executionContext) _ChannelEdge(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var channelSalesImplementors = []string{"ChannelSales"}
+
+func (ec *executionContext) _ChannelSales(ctx context.Context, sel ast.SelectionSet, obj *ChannelSales) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, channelSalesImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ChannelSales")
+		case "channelId":
+			out.Values[i] = ec._ChannelSales_channelId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "showIds":
+			out.Values[i] = ec._ChannelSales_showIds(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "propertyIds":
+			out.Values[i] = ec._ChannelSales_propertyIds(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "commissionBasisPoints":
+			out.Values[i] = ec._ChannelSales_commissionBasisPoints(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var chartImplementors = []string{"Chart", "Node", "ImportChartResult"}
 
 func (ec *executionContext) _Chart(ctx context.Context, sel ast.SelectionSet, obj *Chart) graphql.Marshaler {
@@ -43514,6 +47576,44 @@ func (ec *executionContext) _CheckoutRefused(ctx context.Context, sel ast.Select
 		case "retryAfterMs":
 			out.Values[i] = ec._CheckoutRefused_retryAfterMs(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var commissionImplementors = []string{"Commission"}
+
+func (ec *executionContext) _Commission(ctx context.Context, sel ast.SelectionSet, obj *Commission) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, commissionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Commission")
+		case "basisPoints":
+			out.Values[i] = ec._Commission_basisPoints(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "amount":
+			out.Values[i] = ec._Commission_amount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -44079,6 +48179,44 @@ func (ec *executionContext) _HoldRefused(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var keptSeatImplementors = []string{"KeptSeat"}
+
+func (ec *executionContext) _KeptSeat(ctx context.Context, sel ast.SelectionSet, obj *KeptSeat) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, keptSeatImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("KeptSeat")
+		case "seatId":
+			out.Values[i] = ec._KeptSeat_seatId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "status":
+			out.Values[i] = ec._KeptSeat_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var keyImplementors = []string{"Key", "Node"}
 
 func (ec *executionContext) _Key(ctx context.Context, sel ast.SelectionSet, obj *Key) graphql.Marshaler {
@@ -44411,6 +48549,55 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "setPoolShards":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_setPoolShards(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createSeatBlock":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createSeatBlock(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "assignSeats":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_assignSeats(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "moveSeats":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_moveSeats(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "releaseSeats":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_releaseSeats(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "releaseSeatBlock":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_releaseSeatBlock(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "changeSeatBlock":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_changeSeatBlock(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setChannelSales":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setChannelSales(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -46567,6 +50754,24 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_allotments(ctx, field)
 				})
+		case "seatBlock":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_seatBlock(ctx, field)
+				})
+		case "seatBlocks":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_seatBlocks(ctx, field)
+				})
+		case "channelSales":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_channelSales(ctx, field)
+				})
 		case "booking":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, false,
@@ -46905,6 +51110,49 @@ func (ec *executionContext) _RefundRefused(ctx context.Context, sel ast.Selectio
 			}
 		case "retryAfterMs":
 			out.Values[i] = ec._RefundRefused_retryAfterMs(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var refusedBlockSeatImplementors = []string{"RefusedBlockSeat"}
+
+func (ec *executionContext) _RefusedBlockSeat(ctx context.Context, sel ast.SelectionSet, obj *RefusedBlockSeat) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, refusedBlockSeatImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RefusedBlockSeat")
+		case "seatId":
+			out.Values[i] = ec._RefusedBlockSeat_seatId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "code":
+			out.Values[i] = ec._RefusedBlockSeat_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "blockId":
+			out.Values[i] = ec._RefusedBlockSeat_blockId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -47439,6 +51687,442 @@ func (ec *executionContext) _Seat(ctx context.Context, sel ast.SelectionSet, obj
 			}
 		case "category":
 			out.Values[i] = ec._Seat_category(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var seatBlockImplementors = []string{"SeatBlock", "Node", "ChangeSeatBlockResult"}
+
+func (ec *executionContext) _SeatBlock(ctx context.Context, sel ast.SelectionSet, obj *SeatBlock) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, seatBlockImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SeatBlock")
+		case "id":
+			out.Values[i] = ec._SeatBlock_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "showId":
+			out.Values[i] = ec._SeatBlock_showId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "channelId":
+			out.Values[i] = ec._SeatBlock_channelId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "reason":
+			out.Values[i] = ec._SeatBlock_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "note":
+			out.Values[i] = ec._SeatBlock_note(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._SeatBlock_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "releaseAt":
+			out.Values[i] = ec._SeatBlock_releaseAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "releasedAt":
+			out.Values[i] = ec._SeatBlock_releasedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "releasedBy":
+			out.Values[i] = ec._SeatBlock_releasedBy(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "version":
+			out.Values[i] = ec._SeatBlock_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "createdAt":
+			out.Values[i] = ec._SeatBlock_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "free":
+			out.Values[i] = ec._SeatBlock_free(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "held":
+			out.Values[i] = ec._SeatBlock_held(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "sold":
+			out.Values[i] = ec._SeatBlock_sold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "asOf":
+			out.Values[i] = ec._SeatBlock_asOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "seats":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._SeatBlock_seats(ctx, field, obj)
+				})
+		case "changes":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._SeatBlock_changes(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var seatBlockChangeImplementors = []string{"SeatBlockChange"}
+
+func (ec *executionContext) _SeatBlockChange(ctx context.Context, sel ast.SelectionSet, obj *SeatBlockChange) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, seatBlockChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SeatBlockChange")
+		case "kind":
+			out.Values[i] = ec._SeatBlockChange_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "seats":
+			out.Values[i] = ec._SeatBlockChange_seats(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "otherBlockId":
+			out.Values[i] = ec._SeatBlockChange_otherBlockId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "holdId":
+			out.Values[i] = ec._SeatBlockChange_holdId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "keyId":
+			out.Values[i] = ec._SeatBlockChange_keyId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "note":
+			out.Values[i] = ec._SeatBlockChange_note(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "at":
+			out.Values[i] = ec._SeatBlockChange_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var seatBlockChangeConnectionImplementors = []string{"SeatBlockChangeConnection"}
+
+func (ec *executionContext) _SeatBlockChangeConnection(ctx context.Context, sel ast.SelectionSet, obj *SeatBlockChangeConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, seatBlockChangeConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SeatBlockChangeConnection")
+		case "edges":
+			out.Values[i] = ec._SeatBlockChangeConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._SeatBlockChangeConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._SeatBlockChangeConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var seatBlockChangeEdgeImplementors = []string{"SeatBlockChangeEdge"}
+
+func (ec *executionContext) _SeatBlockChangeEdge(ctx context.Context, sel ast.SelectionSet, obj *SeatBlockChangeEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, seatBlockChangeEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SeatBlockChangeEdge")
+		case "cursor":
+			out.Values[i] = ec._SeatBlockChangeEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._SeatBlockChangeEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var seatBlockConnectionImplementors = []string{"SeatBlockConnection"}
+
+func (ec *executionContext) _SeatBlockConnection(ctx context.Context, sel ast.SelectionSet, obj *SeatBlockConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, seatBlockConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SeatBlockConnection")
+		case "edges":
+			out.Values[i] = ec._SeatBlockConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._SeatBlockConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._SeatBlockConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var seatBlockEdgeImplementors = []string{"SeatBlockEdge"}
+
+func (ec *executionContext) _SeatBlockEdge(ctx context.Context, sel ast.SelectionSet, obj *SeatBlockEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, seatBlockEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SeatBlockEdge")
+		case "cursor":
+			out.Values[i] = ec._SeatBlockEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._SeatBlockEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var seatBlockEditImplementors = []string{"SeatBlockEdit", "SeatBlockResult"}
+
+func (ec *executionContext) _SeatBlockEdit(ctx context.Context, sel ast.SelectionSet, obj *SeatBlockEdit) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, seatBlockEditImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SeatBlockEdit")
+		case "block":
+			out.Values[i] = ec._SeatBlockEdit_block(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "seatCount":
+			out.Values[i] = ec._SeatBlockEdit_seatCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "keptCount":
+			out.Values[i] = ec._SeatBlockEdit_keptCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kept":
+			out.Values[i] = ec._SeatBlockEdit_kept(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var seatBlockRefusedImplementors = []string{"SeatBlockRefused", "SeatBlockResult", "ChangeSeatBlockResult", "Refusal"}
+
+func (ec *executionContext) _SeatBlockRefused(ctx context.Context, sel ast.SelectionSet, obj *SeatBlockRefused) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, seatBlockRefusedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SeatBlockRefused")
+		case "code":
+			out.Values[i] = ec._SeatBlockRefused_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._SeatBlockRefused_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "seatCount":
+			out.Values[i] = ec._SeatBlockRefused_seatCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "seats":
+			out.Values[i] = ec._SeatBlockRefused_seats(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -50162,6 +54846,11 @@ func (ec *executionContext) marshalNAreaShape2githubᚗcomᚋholdfastᚋholdfast
 	return v
 }
 
+func (ec *executionContext) unmarshalNAssignSeatsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAssignSeatsInput(ctx context.Context, v any) (AssignSeatsInput, error) {
+	res, err := ec.unmarshalInputAssignSeatsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNAuditCheck2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAuditCheck(ctx context.Context, sel ast.SelectionSet, v AuditCheck) graphql.Marshaler {
 	return ec._AuditCheck(ctx, sel, &v)
 }
@@ -50236,6 +54925,54 @@ func (ec *executionContext) marshalNAuditReport2ᚖgithubᚗcomᚋholdfastᚋhol
 		return graphql.Null
 	}
 	return ec._AuditReport(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNBlockSeat2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBlockSeat(ctx context.Context, sel ast.SelectionSet, v BlockSeat) graphql.Marshaler {
+	return ec._BlockSeat(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNBlockSeat2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBlockSeatᚄ(ctx context.Context, sel ast.SelectionSet, v []BlockSeat) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNBlockSeat2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBlockSeat(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNBlockSeatConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBlockSeatConnection(ctx context.Context, sel ast.SelectionSet, v *BlockSeatConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "BlockSeatConnection!")
+		return graphql.Null
+	}
+	return ec._BlockSeatConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNBlockSeatEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBlockSeatEdge(ctx context.Context, sel ast.SelectionSet, v BlockSeatEdge) graphql.Marshaler {
+	return ec._BlockSeatEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNBlockSeatEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBlockSeatEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []BlockSeatEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNBlockSeatEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBlockSeatEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNBooking2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBooking(ctx context.Context, sel ast.SelectionSet, v Booking) graphql.Marshaler {
@@ -50655,6 +55392,19 @@ func (ec *executionContext) unmarshalNChangePresaleCodeInput2githubᚗcomᚋhold
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNChangeSeatBlockInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeSeatBlockInput(ctx context.Context, v any) (ChangeSeatBlockInput, error) {
+	res, err := ec.unmarshalInputChangeSeatBlockInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNChangeSeatBlockResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeSeatBlockResult(ctx context.Context, sel ast.SelectionSet, v ChangeSeatBlockResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "ChangeSeatBlockResult!")
+		return graphql.Null
+	}
+	return ec._ChangeSeatBlockResult(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNChannel2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChannel(ctx context.Context, sel ast.SelectionSet, v Channel) graphql.Marshaler {
 	return ec._Channel(ctx, sel, &v)
 }
@@ -50721,6 +55471,14 @@ func (ec *executionContext) marshalNChannelKind2githubᚗcomᚋholdfastᚋholdfa
 	return v
 }
 
+func (ec *executionContext) marshalNChannelSales2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChannelSales(ctx context.Context, sel ast.SelectionSet, v *ChannelSales) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "ChannelSales!")
+		return graphql.Null
+	}
+	return ec._ChannelSales(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNChartProblem2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChartProblem(ctx context.Context, sel ast.SelectionSet, v ChartProblem) graphql.Marshaler {
 	return ec._ChartProblem(ctx, sel, &v)
 }
@@ -50785,6 +55543,11 @@ func (ec *executionContext) unmarshalNCreatePresaleCodesInput2githubᚗcomᚋhol
 
 func (ec *executionContext) unmarshalNCreateRoomTypeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateRoomTypeInput(ctx context.Context, v any) (CreateRoomTypeInput, error) {
 	res, err := ec.unmarshalInputCreateRoomTypeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreateSeatBlockInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateSeatBlockInput(ctx context.Context, v any) (CreateSeatBlockInput, error) {
+	res, err := ec.unmarshalInputCreateSeatBlockInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -51186,6 +55949,26 @@ func (ec *executionContext) marshalNJoinWaitingRoomResult2githubᚗcomᚋholdfas
 	return ec._JoinWaitingRoomResult(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNKeptSeat2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐKeptSeat(ctx context.Context, sel ast.SelectionSet, v KeptSeat) graphql.Marshaler {
+	return ec._KeptSeat(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNKeptSeat2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐKeptSeatᚄ(ctx context.Context, sel ast.SelectionSet, v []KeptSeat) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNKeptSeat2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐKeptSeat(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNKey2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐKey(ctx context.Context, sel ast.SelectionSet, v Key) graphql.Marshaler {
 	return ec._Key(ctx, sel, &v)
 }
@@ -51302,6 +56085,11 @@ func (ec *executionContext) marshalNMoney2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 
 func (ec *executionContext) unmarshalNMoneyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx context.Context, v any) (MoneyInput, error) {
 	res, err := ec.unmarshalInputMoneyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNMoveSeatsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoveSeatsInput(ctx context.Context, v any) (MoveSeatsInput, error) {
+	res, err := ec.unmarshalInputMoveSeatsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -51993,6 +56781,26 @@ func (ec *executionContext) marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfa
 	return v
 }
 
+func (ec *executionContext) marshalNRefusedBlockSeat2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusedBlockSeat(ctx context.Context, sel ast.SelectionSet, v RefusedBlockSeat) graphql.Marshaler {
+	return ec._RefusedBlockSeat(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRefusedBlockSeat2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusedBlockSeatᚄ(ctx context.Context, sel ast.SelectionSet, v []RefusedBlockSeat) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRefusedBlockSeat2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusedBlockSeat(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNRefusedLine2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusedLine(ctx context.Context, sel ast.SelectionSet, v RefusedLine) graphql.Marshaler {
 	return ec._RefusedLine(ctx, sel, &v)
 }
@@ -52029,6 +56837,16 @@ func (ec *executionContext) marshalNReleaseHoldResult2githubᚗcomᚋholdfastᚋ
 		return graphql.Null
 	}
 	return ec._ReleaseHoldResult(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNReleaseSeatBlockInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseSeatBlockInput(ctx context.Context, v any) (ReleaseSeatBlockInput, error) {
+	res, err := ec.unmarshalInputReleaseSeatBlockInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNReleaseSeatsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseSeatsInput(ctx context.Context, v any) (ReleaseSeatsInput, error) {
+	res, err := ec.unmarshalInputReleaseSeatsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNRemoveCancellationPolicyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRemoveCancellationPolicyInput(ctx context.Context, v any) (RemoveCancellationPolicyInput, error) {
@@ -52237,6 +57055,138 @@ func (ec *executionContext) marshalNSeat2ᚕgithubᚗcomᚋholdfastᚋholdfast�
 	return ret
 }
 
+func (ec *executionContext) marshalNSeatBlock2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlock(ctx context.Context, sel ast.SelectionSet, v SeatBlock) graphql.Marshaler {
+	return ec._SeatBlock(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNSeatBlock2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockᚄ(ctx context.Context, sel ast.SelectionSet, v []SeatBlock) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSeatBlock2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlock(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSeatBlock2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlock(ctx context.Context, sel ast.SelectionSet, v *SeatBlock) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "SeatBlock!")
+		return graphql.Null
+	}
+	return ec._SeatBlock(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSeatBlockChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockChange(ctx context.Context, sel ast.SelectionSet, v SeatBlockChange) graphql.Marshaler {
+	return ec._SeatBlockChange(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNSeatBlockChange2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []SeatBlockChange) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSeatBlockChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockChange(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSeatBlockChangeConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockChangeConnection(ctx context.Context, sel ast.SelectionSet, v *SeatBlockChangeConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "SeatBlockChangeConnection!")
+		return graphql.Null
+	}
+	return ec._SeatBlockChangeConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSeatBlockChangeEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockChangeEdge(ctx context.Context, sel ast.SelectionSet, v SeatBlockChangeEdge) graphql.Marshaler {
+	return ec._SeatBlockChangeEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNSeatBlockChangeEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockChangeEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []SeatBlockChangeEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSeatBlockChangeEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockChangeEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNSeatBlockChangeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockChangeKind(ctx context.Context, v any) (SeatBlockChangeKind, error) {
+	var res SeatBlockChangeKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSeatBlockChangeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockChangeKind(ctx context.Context, sel ast.SelectionSet, v SeatBlockChangeKind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNSeatBlockConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockConnection(ctx context.Context, sel ast.SelectionSet, v *SeatBlockConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "SeatBlockConnection!")
+		return graphql.Null
+	}
+	return ec._SeatBlockConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNSeatBlockEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockEdge(ctx context.Context, sel ast.SelectionSet, v SeatBlockEdge) graphql.Marshaler {
+	return ec._SeatBlockEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNSeatBlockEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []SeatBlockEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNSeatBlockEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNSeatBlockResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockResult(ctx context.Context, sel ast.SelectionSet, v SeatBlockResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "SeatBlockResult!")
+		return graphql.Null
+	}
+	return ec._SeatBlockResult(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSeatBlockState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockState(ctx context.Context, v any) (SeatBlockState, error) {
+	var res SeatBlockState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSeatBlockState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockState(ctx context.Context, sel ast.SelectionSet, v SeatBlockState) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNSeatChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatChange(ctx context.Context, sel ast.SelectionSet, v SeatChange) graphql.Marshaler {
 	return ec._SeatChange(ctx, sel, &v)
 }
@@ -52263,6 +57213,11 @@ func (ec *executionContext) marshalNSeatMapChange2ᚖgithubᚗcomᚋholdfastᚋh
 		return graphql.Null
 	}
 	return ec._SeatMapChange(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSeatSelectionInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatSelectionInput(ctx context.Context, v any) (SeatSelectionInput, error) {
+	res, err := ec.unmarshalInputSeatSelectionInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNSeatState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatState(ctx context.Context, sel ast.SelectionSet, v SeatState) graphql.Marshaler {
@@ -52297,6 +57252,11 @@ func (ec *executionContext) marshalNSeatStatus2githubᚗcomᚋholdfastᚋholdfas
 
 func (ec *executionContext) unmarshalNSetCancellationPolicyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetCancellationPolicyInput(ctx context.Context, v any) (SetCancellationPolicyInput, error) {
 	res, err := ec.unmarshalInputSetCancellationPolicyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSetChannelSalesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetChannelSalesInput(ctx context.Context, v any) (SetChannelSalesInput, error) {
+	res, err := ec.unmarshalInputSetChannelSalesInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -52951,6 +57911,11 @@ func (ec *executionContext) marshalNZone2ᚕgithubᚗcomᚋholdfastᚋholdfast�
 	return ret
 }
 
+func (ec *executionContext) unmarshalNZoneRowInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐZoneRowInput(ctx context.Context, v any) (ZoneRowInput, error) {
+	res, err := ec.unmarshalInputZoneRowInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalN__Directive2githubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚋintrospectionᚐDirective(ctx context.Context, sel ast.SelectionSet, v introspection.Directive) graphql.Marshaler {
 	return ec.___Directive(ctx, sel, &v)
 }
@@ -53234,6 +58199,13 @@ func (ec *executionContext) marshalOChart2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 	return ec._Chart(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOCommission2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCommission(ctx context.Context, sel ast.SelectionSet, v *Commission) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Commission(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalOContactInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐContactInput(ctx context.Context, v any) (*ContactInput, error) {
 	if v == nil {
 		return nil, nil
@@ -53477,6 +58449,14 @@ func (ec *executionContext) marshalOOrphanSeats2ᚖgithubᚗcomᚋholdfastᚋhol
 	return v
 }
 
+func (ec *executionContext) unmarshalOOverrideBlockInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOverrideBlockInput(ctx context.Context, v any) (*OverrideBlockInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputOverrideBlockInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalOPayment2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPayment(ctx context.Context, sel ast.SelectionSet, v *Payment) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -53570,6 +58550,29 @@ func (ec *executionContext) marshalOSeat2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 	return ec._Seat(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOSeatBlock2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlock(ctx context.Context, sel ast.SelectionSet, v *SeatBlock) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SeatBlock(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOSeatBlockReleasedBy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockReleasedBy(ctx context.Context, v any) (*SeatBlockReleasedBy, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(SeatBlockReleasedBy)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSeatBlockReleasedBy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatBlockReleasedBy(ctx context.Context, sel ast.SelectionSet, v *SeatBlockReleasedBy) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) marshalOSeatMap2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeatMap(ctx context.Context, sel ast.SelectionSet, v *SeatMap) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -53605,6 +58608,41 @@ func (ec *executionContext) unmarshalOStayInput2ᚖgithubᚗcomᚋholdfastᚋhol
 	}
 	res, err := ec.unmarshalInputStayInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOString2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]string, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNString2string(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOString2ᚕstringᚄ(ctx context.Context, sel ast.SelectionSet, v []string) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalNString2string(ctx, sel, v[i])
+	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOString2ᚖstring(ctx context.Context, v any) (*string, error) {
@@ -53712,6 +58750,23 @@ func (ec *executionContext) marshalOWeekday2ᚕgithubᚗcomᚋholdfastᚋholdfas
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalOZoneRowInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐZoneRowInputᚄ(ctx context.Context, v any) ([]ZoneRowInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]ZoneRowInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNZoneRowInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐZoneRowInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 func (ec *executionContext) marshalO__EnumValue2ᚕgithubᚗcomᚋ99designsᚋgqlgenᚋgraphqlᚋintrospectionᚐEnumValueᚄ(ctx context.Context, sel ast.SelectionSet, v []introspection.EnumValue) graphql.Marshaler {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
+	"github.com/holdfast/holdfast/bookings"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/payments"
 	"github.com/holdfast/holdfast/tenants"
@@ -29,6 +30,11 @@ type AllotmentResult interface {
 // The cancellation, or why it was refused.
 type CancelBookingResult interface {
 	IsCancelBookingResult()
+}
+
+// The block as it is now, or why it was not changed.
+type ChangeSeatBlockResult interface {
+	IsChangeSeatBlockResult()
 }
 
 // Where the sale stands, or why it was refused.
@@ -84,6 +90,11 @@ type ReleaseHoldResult interface {
 // The new refund, or why it was refused.
 type RetryRefundResult interface {
 	IsRetryRefundResult()
+}
+
+// The change of a block's seats, or why none was changed.
+type SeatBlockResult interface {
+	IsSeatBlockResult()
 }
 
 // The place, or why the token shows none.
@@ -361,6 +372,16 @@ type AreaText struct {
 	Position Point `json:"position"`
 }
 
+// Seats that are to join a block.
+type AssignSeatsInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The block.
+	Block string `json:"block"`
+	// The seats.
+	Seats SeatSelectionInput `json:"seats"`
+}
+
 // One invariant that was checked.
 type AuditCheck struct {
 	// The name of the invariant.
@@ -443,6 +464,34 @@ type BestAvailableInput struct {
 	AllowSplit bool `json:"allowSplit"`
 }
 
+// A seat of a block.
+type BlockSeat struct {
+	// The seat's id.
+	SeatID string `json:"seatId"`
+	// What may be done with it through the block's channel.
+	Status SeatStatus       `json:"status"`
+	Show   inventory.ShowID `json:"-"`
+	Source inventory.SeatID `json:"-"`
+}
+
+// A page of seats of a block.
+type BlockSeatConnection struct {
+	// The seats with their cursors.
+	Edges []BlockSeatEdge `json:"edges"`
+	// The seats alone.
+	Nodes []BlockSeat `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A seat in a page.
+type BlockSeatEdge struct {
+	// Where the seat stands in the list.
+	Cursor string `json:"cursor"`
+	// The seat.
+	Node BlockSeat `json:"node"`
+}
+
 // A confirmed sale.
 type Booking struct {
 	// The public id.
@@ -467,6 +516,8 @@ type Booking struct {
 	HoldID string `json:"holdId"`
 	// Every unit of it.
 	Lines []BookingLine `json:"lines"`
+	// What the channel earns, by its commission at the sale. Null for guests.
+	Commission *Commission `json:"commission"`
 	// The policies that it was sold under: one for each show, and for each hotel and day of arrival.
 	// Nothing that is changed later changes them. Empty for a booking older than policies, which only an
 	// admin cancels.
@@ -474,8 +525,9 @@ type Booking struct {
 	// The tax within the total.
 	Tax Money `json:"tax"`
 	// What cancellations of it cost so far.
-	FeesKept Money            `json:"feesKept"`
-	Source   inventory.HoldID `json:"-"`
+	FeesKept         Money               `json:"feesKept"`
+	CommissionSource bookings.Commission `json:"-"`
+	Source           inventory.HoldID    `json:"-"`
 }
 
 func (Booking) IsNode() {}
@@ -810,6 +862,24 @@ type ChangePresaleCodeInput struct {
 	ClosesAt *time.Time `json:"closesAt"`
 }
 
+// What to set of a block; null leaves a value as it is.
+type ChangeSeatBlockInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The block.
+	Block string `json:"block"`
+	// Why the seats are set aside.
+	Reason *string `json:"reason"`
+	// What else there is to say.
+	Note *string `json:"note"`
+	// From when the seats are for sale through every channel.
+	ReleaseAt *time.Time `json:"releaseAt"`
+	// The same by the clocks of the venue; see createSeatBlock.
+	ReleaseAtLocal *string `json:"releaseAtLocal"`
+	// True takes the moment of release away.
+	NeverRelease bool `json:"neverRelease"`
+}
+
 // A way of selling.
 type Channel struct {
 	// The public id.
@@ -842,6 +912,18 @@ type ChannelEdge struct {
 	Cursor string `json:"cursor"`
 	// The channel.
 	Node Channel `json:"node"`
+}
+
+// What a channel may sell, and its commission.
+type ChannelSales struct {
+	// The channel.
+	ChannelID string `json:"channelId"`
+	// The only shows that it sells; null is every one, later ones included.
+	ShowIds []string `json:"showIds"`
+	// The only hotels that it sells; null is every one, later ones included.
+	PropertyIds []string `json:"propertyIds"`
+	// Its commission in hundredths of a percent of a booking's total.
+	CommissionBasisPoints int64 `json:"commissionBasisPoints"`
 }
 
 // The geometry of a hall. It is immutable: a changed plan is another chart. Coordinates are in plan
@@ -934,6 +1016,14 @@ type CheckoutRefused struct {
 func (CheckoutRefused) IsCheckoutResult() {}
 
 func (CheckoutRefused) IsRefusal() {}
+
+// What a channel earns by a booking.
+type Commission struct {
+	// In hundredths of a percent of the booking's total, as it was at the sale.
+	BasisPoints int64 `json:"basisPoints"`
+	// What that is of the total.
+	Amount Money `json:"amount"`
+}
 
 // Who a booking is for.
 type Contact struct {
@@ -1040,6 +1130,27 @@ type CreateRoomTypeInput struct {
 	Name string `json:"name"`
 	// How many guests it takes, 1 to 100.
 	MaxGuests int64 `json:"maxGuests"`
+}
+
+// Seats to be set aside.
+type CreateSeatBlockInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The show.
+	Show string `json:"show"`
+	// The channel that sells the seats; null makes them house seats.
+	Channel *string `json:"channel"`
+	// Why the seats are set aside, 1 to 200 characters; house seats need it.
+	Reason *string `json:"reason"`
+	// What else there is to say, 1 to 1000 characters.
+	Note *string `json:"note"`
+	// From when the seats are for sale through every channel; null is never.
+	ReleaseAt *time.Time `json:"releaseAt"`
+	// The same by the clocks of the venue, such as 2027-03-14T18:00. A time that they show twice means the
+	// second; one that they skip is as long after the shift as it would be after the time skipped from.
+	ReleaseAtLocal *string `json:"releaseAtLocal"`
+	// The seats.
+	Seats SeatSelectionInput `json:"seats"`
 }
 
 // A show to be.
@@ -1320,6 +1431,14 @@ type JoinWaitingRoomInput struct {
 	Again bool `json:"again"`
 }
 
+// A seat that keeps its owner.
+type KeptSeat struct {
+	// The seat's id.
+	SeatID string `json:"seatId"`
+	// Whether it is held or sold.
+	Status SeatStatus `json:"status"`
+}
+
 // An API key without its secret.
 type Key struct {
 	// The public id.
@@ -1389,6 +1508,18 @@ type MoneyInput struct {
 	AmountMinor int64 `json:"amountMinor"`
 	// An ISO 4217 code in upper case, such as "EUR".
 	Currency string `json:"currency"`
+}
+
+// Seats that are to change from block to block.
+type MoveSeatsInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The block in which all of them are.
+	FromBlock string `json:"fromBlock"`
+	// The block in which they shall be.
+	ToBlock string `json:"toBlock"`
+	// The seats.
+	Seats SeatSelectionInput `json:"seats"`
 }
 
 // What can be changed. A mutation that makes something takes a request key: the same key with the same
@@ -1636,6 +1767,12 @@ type OpenWaitingRoomInput struct {
 	Verifier *string `json:"verifier"`
 }
 
+// Leave to hold seats across blocks.
+type OverrideBlockInput struct {
+	// Why, 1 to 200 characters. It is kept with the block.
+	Reason string `json:"reason"`
+}
+
 // How many rooms to sell on each night.
 type OversellAdvice struct {
 	// When it was true, by the database's clock.
@@ -1846,6 +1983,9 @@ type PlaceHoldInput struct {
 	OverrideRestrictions bool `json:"overrideRestrictions"`
 	// Why restrictions are overridden, 1 to 500 characters; needed with overrideRestrictions.
 	OverrideReason *string `json:"overrideReason"`
+	// For staff with a permission of its own: hold seats of blocks that are not of the caller's channel, house
+	// seats included. A seat that somebody has is not had this way.
+	OverrideBlock *OverrideBlockInput `json:"overrideBlock"`
 }
 
 // A place on the drawing, in plan units.
@@ -2071,6 +2211,16 @@ func (RefundRefused) IsRetryRefundResult() {}
 
 func (RefundRefused) IsRefusal() {}
 
+// A seat that could not join, move to or leave a block.
+type RefusedBlockSeat struct {
+	// The seat's id.
+	SeatID string `json:"seatId"`
+	// The rule that spoke.
+	Code RefusalCode `json:"code"`
+	// The block that the seat is in.
+	BlockID *string `json:"blockId"`
+}
+
 // One unit that could not be had. What the code speaks about is set.
 type RefusedLine struct {
 	// The line of the request, from 0.
@@ -2110,6 +2260,24 @@ type ReleaseHoldInput struct {
 	RequestKey string `json:"requestKey"`
 	// The hold.
 	Hold string `json:"hold"`
+}
+
+// Which block to release.
+type ReleaseSeatBlockInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The block.
+	Block string `json:"block"`
+}
+
+// Seats that are to leave a block.
+type ReleaseSeatsInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The block in which all of them are.
+	Block string `json:"block"`
+	// The seats.
+	Seats SeatSelectionInput `json:"seats"`
 }
 
 // Whose policy is to be taken away; with none of them the tenant's own.
@@ -2285,6 +2453,132 @@ type Seat struct {
 	Category string `json:"category"`
 }
 
+// Seats of a show that are set aside: for one channel, or as house seats that no channel sells. A seat is
+// in at most one block.
+type SeatBlock struct {
+	// The public id.
+	ID string `json:"id"`
+	// The show.
+	ShowID string `json:"showId"`
+	// The channel that sells the seats; null for house seats.
+	ChannelID *string `json:"channelId"`
+	// Why the seats are the house's.
+	Reason *string `json:"reason"`
+	// What else was said about it.
+	Note *string `json:"note"`
+	// Whether it still keeps its seats from others.
+	State SeatBlockState `json:"state"`
+	// From when its seats are for sale through every channel, by itself; null is never.
+	ReleaseAt *time.Time `json:"releaseAt"`
+	// When it was released; null while it stands, and until a release by its moment is written down.
+	ReleasedAt *time.Time `json:"releasedAt"`
+	// Who released it; null while releasedAt is.
+	ReleasedBy *SeatBlockReleasedBy `json:"releasedBy"`
+	// Grows by one with each change.
+	Version int64 `json:"version"`
+	// When it was made.
+	CreatedAt time.Time `json:"createdAt"`
+	// How many of its seats can be held through its channel at asOf. A released block has no seats.
+	Free int64 `json:"free"`
+	// How many of its seats somebody holds.
+	Held int64 `json:"held"`
+	// How many of its seats are sold, through whichever channel.
+	Sold int64 `json:"sold"`
+	// When free, held and sold were true, by the database's clock.
+	AsOf   time.Time           `json:"asOf"`
+	Source inventory.SeatBlock `json:"-"`
+}
+
+func (SeatBlock) IsNode() {}
+
+func (SeatBlock) IsChangeSeatBlockResult() {}
+
+// One thing that was done with a block. Such entries are only added.
+type SeatBlockChange struct {
+	// What was done.
+	Kind SeatBlockChangeKind `json:"kind"`
+	// How many seats it was about; 0 when it was about the block itself.
+	Seats int64 `json:"seats"`
+	// The block that seats were moved from or to.
+	OtherBlockID *string `json:"otherBlockId"`
+	// The hold that took seats across the block.
+	HoldID *string `json:"holdId"`
+	// The key that did it; null when the block's moment had come.
+	KeyID *string `json:"keyId"`
+	// The reason that was given.
+	Note *string `json:"note"`
+	// When, by the database's clock.
+	At time.Time `json:"at"`
+}
+
+// A page of what was done with a block.
+type SeatBlockChangeConnection struct {
+	// The changes with their cursors.
+	Edges []SeatBlockChangeEdge `json:"edges"`
+	// The changes alone.
+	Nodes []SeatBlockChange `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A change in a page.
+type SeatBlockChangeEdge struct {
+	// Where the change stands in the list.
+	Cursor string `json:"cursor"`
+	// The change.
+	Node SeatBlockChange `json:"node"`
+}
+
+// A page of blocks.
+type SeatBlockConnection struct {
+	// The blocks with their cursors.
+	Edges []SeatBlockEdge `json:"edges"`
+	// The blocks alone.
+	Nodes []SeatBlock `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A block in a page.
+type SeatBlockEdge struct {
+	// Where the block stands in the list.
+	Cursor string `json:"cursor"`
+	// The block.
+	Node SeatBlock `json:"node"`
+}
+
+// What became of a change of a block's seats.
+type SeatBlockEdit struct {
+	// The block: of moved seats, the one in which they are now.
+	Block SeatBlock `json:"block"`
+	// How many seats were named.
+	SeatCount int64 `json:"seatCount"`
+	// How many of them somebody holds or has bought, and keeps.
+	KeptCount int64 `json:"keptCount"`
+	// Those, at most 1000 of them. Seats of a block that come back are the block's.
+	Kept []KeptSeat `json:"kept"`
+}
+
+func (SeatBlockEdit) IsSeatBlockResult() {}
+
+// A change of a block that was not made. Nothing was changed.
+type SeatBlockRefused struct {
+	// The rule that spoke.
+	Code RefusalCode `json:"code"`
+	// A sentence for people, in English.
+	Message string `json:"message"`
+	// How many seats were in the way.
+	SeatCount int64 `json:"seatCount"`
+	// Those, at most 1000 of them.
+	Seats []RefusedBlockSeat `json:"seats"`
+}
+
+func (SeatBlockRefused) IsSeatBlockResult() {}
+
+func (SeatBlockRefused) IsChangeSeatBlockResult() {}
+
+func (SeatBlockRefused) IsRefusal() {}
+
 // The present status of a seat.
 type SeatChange struct {
 	// The number of the seat in the order of the chart, from 0, as in SeatMap.packed.
@@ -2320,6 +2614,17 @@ type SeatMapChange struct {
 	Packed *string `json:"packed"`
 	// The seats that may differ, with their present status. Empty when since is null.
 	Seats []SeatChange `json:"seats"`
+}
+
+// Seats of a show by their ids, as whole rows, as whole zones. A seat that is named twice counts once; all
+// together at most 20000.
+type SeatSelectionInput struct {
+	// Seats by their ids.
+	Seats []string `json:"seats"`
+	// Whole rows.
+	Rows []ZoneRowInput `json:"rows"`
+	// Whole zones by their names, as the chart has them: sections, tiers, balconies.
+	Zones []string `json:"zones"`
 }
 
 // The status and price level of one seat of a show.
@@ -2358,6 +2663,18 @@ type SetCancellationPolicyInput struct {
 	Steps []CancellationStepInput `json:"steps"`
 	// The fee after the last step; by default the whole price.
 	FinalFee CancellationFeeInput `json:"finalFee"`
+}
+
+// What a channel shall sell and earn.
+type SetChannelSalesInput struct {
+	// The channel.
+	Channel string `json:"channel"`
+	// The only shows that it sells, at most 1000; null is every one, later ones included.
+	Shows []string `json:"shows"`
+	// The only hotels that it sells, at most 1000; null is every one, later ones included.
+	Properties []string `json:"properties"`
+	// Its commission in hundredths of a percent of a booking's total, 0 to 10000.
+	CommissionBasisPoints int64 `json:"commissionBasisPoints"`
 }
 
 // Whether a channel may sell.
@@ -3052,6 +3369,14 @@ type Zone struct {
 	Areas []Area `json:"areas"`
 }
 
+// A row of a zone.
+type ZoneRowInput struct {
+	// The name of the zone.
+	Zone string `json:"zone"`
+	// The label of the row. All rows of the zone with this label are meant.
+	Row string `json:"row"`
+}
+
 // What happens to allotments.
 type AllotmentAction string
 
@@ -3518,6 +3843,8 @@ const (
 	ChangeEventTypeAllotmentReleased ChangeEventType = "ALLOTMENT_RELEASED"
 	// An allotment was taken back; what was sold from it stays sold.
 	ChangeEventTypeAllotmentCancelled ChangeEventType = "ALLOTMENT_CANCELLED"
+	// Seats that were set aside for a channel or the house are for sale through every channel.
+	ChangeEventTypeBlockReleased ChangeEventType = "BLOCK_RELEASED"
 	// Somebody tests the endpoint. Nothing happened.
 	ChangeEventTypeEndpointPing ChangeEventType = "ENDPOINT_PING"
 )
@@ -3534,12 +3861,13 @@ var AllChangeEventType = []ChangeEventType{
 	ChangeEventTypeDisputeLost,
 	ChangeEventTypeAllotmentReleased,
 	ChangeEventTypeAllotmentCancelled,
+	ChangeEventTypeBlockReleased,
 	ChangeEventTypeEndpointPing,
 }
 
 func (e ChangeEventType) IsValid() bool {
 	switch e {
-	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeDisputeOpened, ChangeEventTypeDisputeWon, ChangeEventTypeDisputeLost, ChangeEventTypeAllotmentReleased, ChangeEventTypeAllotmentCancelled, ChangeEventTypeEndpointPing:
+	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeDisputeOpened, ChangeEventTypeDisputeWon, ChangeEventTypeDisputeLost, ChangeEventTypeAllotmentReleased, ChangeEventTypeAllotmentCancelled, ChangeEventTypeBlockReleased, ChangeEventTypeEndpointPing:
 		return true
 	}
 	return false
@@ -4488,7 +4816,7 @@ const (
 	RefusalCodeHeldByOther RefusalCode = "HELD_BY_OTHER"
 	// A live or confirmed hold of the same buyer has the unit; the line names it.
 	RefusalCodeHeldByYou RefusalCode = "HELD_BY_YOU"
-	// The seat belongs to another channel's block.
+	// The seat belongs to another channel's block, or to the house.
 	RefusalCodeInOtherBlock RefusalCode = "IN_OTHER_BLOCK"
 	// The show has no such seat.
 	RefusalCodeNoSuchSeat RefusalCode = "NO_SUCH_SEAT"
@@ -4516,6 +4844,12 @@ const (
 	RefusalCodeSaleClosed RefusalCode = "SALE_CLOSED"
 	// The channel may not sell at present.
 	RefusalCodeChannelSuspended RefusalCode = "CHANNEL_SUSPENDED"
+	// The channel does not sell this show or hotel.
+	RefusalCodeNotSoldByChannel RefusalCode = "NOT_SOLD_BY_CHANNEL"
+	// The seat is not in the block from which it was to be taken.
+	RefusalCodeNotInBlock RefusalCode = "NOT_IN_BLOCK"
+	// The block was released, or its moment has come.
+	RefusalCodeBlockReleased RefusalCode = "BLOCK_RELEASED"
 	// The hold asks for more units than the terms allow in one hold.
 	RefusalCodeLimitPerHold RefusalCode = "LIMIT_PER_HOLD"
 	// The buyer has as many live holds as the terms allow.
@@ -4600,6 +4934,9 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeSaleNotOpen,
 	RefusalCodeSaleClosed,
 	RefusalCodeChannelSuspended,
+	RefusalCodeNotSoldByChannel,
+	RefusalCodeNotInBlock,
+	RefusalCodeBlockReleased,
 	RefusalCodeLimitPerHold,
 	RefusalCodeLimitPerBuyer,
 	RefusalCodeLimitPerInstrument,
@@ -4636,7 +4973,7 @@ var AllRefusalCode = []RefusalCode{
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether:
 		return true
 	}
 	return false
@@ -4811,6 +5148,198 @@ func (e RepairedBy) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// What is done with blocks.
+type SeatBlockChangeKind string
+
+const (
+	// It was made.
+	SeatBlockChangeKindCreated SeatBlockChangeKind = "CREATED"
+	// Seats joined it that were in no block.
+	SeatBlockChangeKindAssigned SeatBlockChangeKind = "ASSIGNED"
+	// Seats of another block were moved here.
+	SeatBlockChangeKindMovedIn SeatBlockChangeKind = "MOVED_IN"
+	// Seats were moved to another block.
+	SeatBlockChangeKindMovedOut SeatBlockChangeKind = "MOVED_OUT"
+	// Seats were taken out of it, for every channel to sell.
+	SeatBlockChangeKindSeatsReleased SeatBlockChangeKind = "SEATS_RELEASED"
+	// Its reason, note or moment was changed.
+	SeatBlockChangeKindChanged SeatBlockChangeKind = "CHANGED"
+	// It was released.
+	SeatBlockChangeKindReleased SeatBlockChangeKind = "RELEASED"
+	// Staff of another channel have held seats of it, with overrideBlock.
+	SeatBlockChangeKindOverridden SeatBlockChangeKind = "OVERRIDDEN"
+)
+
+var AllSeatBlockChangeKind = []SeatBlockChangeKind{
+	SeatBlockChangeKindCreated,
+	SeatBlockChangeKindAssigned,
+	SeatBlockChangeKindMovedIn,
+	SeatBlockChangeKindMovedOut,
+	SeatBlockChangeKindSeatsReleased,
+	SeatBlockChangeKindChanged,
+	SeatBlockChangeKindReleased,
+	SeatBlockChangeKindOverridden,
+}
+
+func (e SeatBlockChangeKind) IsValid() bool {
+	switch e {
+	case SeatBlockChangeKindCreated, SeatBlockChangeKindAssigned, SeatBlockChangeKindMovedIn, SeatBlockChangeKindMovedOut, SeatBlockChangeKindSeatsReleased, SeatBlockChangeKindChanged, SeatBlockChangeKindReleased, SeatBlockChangeKindOverridden:
+		return true
+	}
+	return false
+}
+
+func (e SeatBlockChangeKind) String() string {
+	return string(e)
+}
+
+func (e *SeatBlockChangeKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = SeatBlockChangeKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid SeatBlockChangeKind", str)
+	}
+	return nil
+}
+
+func (e SeatBlockChangeKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *SeatBlockChangeKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e SeatBlockChangeKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Who releases blocks.
+type SeatBlockReleasedBy string
+
+const (
+	// Its moment had come.
+	SeatBlockReleasedByMoment SeatBlockReleasedBy = "MOMENT"
+	// Somebody who may.
+	SeatBlockReleasedByCommand SeatBlockReleasedBy = "COMMAND"
+)
+
+var AllSeatBlockReleasedBy = []SeatBlockReleasedBy{
+	SeatBlockReleasedByMoment,
+	SeatBlockReleasedByCommand,
+}
+
+func (e SeatBlockReleasedBy) IsValid() bool {
+	switch e {
+	case SeatBlockReleasedByMoment, SeatBlockReleasedByCommand:
+		return true
+	}
+	return false
+}
+
+func (e SeatBlockReleasedBy) String() string {
+	return string(e)
+}
+
+func (e *SeatBlockReleasedBy) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = SeatBlockReleasedBy(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid SeatBlockReleasedBy", str)
+	}
+	return nil
+}
+
+func (e SeatBlockReleasedBy) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *SeatBlockReleasedBy) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e SeatBlockReleasedBy) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Whether a block still keeps its seats from others.
+type SeatBlockState string
+
+const (
+	// Its seats are sold through its channel only, or through none.
+	SeatBlockStateActive SeatBlockState = "ACTIVE"
+	// It was released, or its moment has come: it has no seats any more.
+	SeatBlockStateReleased SeatBlockState = "RELEASED"
+)
+
+var AllSeatBlockState = []SeatBlockState{
+	SeatBlockStateActive,
+	SeatBlockStateReleased,
+}
+
+func (e SeatBlockState) IsValid() bool {
+	switch e {
+	case SeatBlockStateActive, SeatBlockStateReleased:
+		return true
+	}
+	return false
+}
+
+func (e SeatBlockState) String() string {
+	return string(e)
+}
+
+func (e *SeatBlockState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = SeatBlockState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid SeatBlockState", str)
+	}
+	return nil
+}
+
+func (e SeatBlockState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *SeatBlockState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e SeatBlockState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // What may be done with a seat.
 type SeatStatus string
 
@@ -4821,7 +5350,7 @@ const (
 	SeatStatusHeld SeatStatus = "HELD"
 	// It is sold.
 	SeatStatusBooked SeatStatus = "BOOKED"
-	// It belongs to another channel's block.
+	// It belongs to another channel's block, or to the house.
 	SeatStatusBlocked SeatStatus = "BLOCKED"
 )
 

@@ -55,8 +55,8 @@ func (h *Hall) Wheelchairs(accessible, quantity int64) inventory.LineRequest {
 	return wish
 }
 
-// Numbers are the seats of a hold.
-func (h *Hall) Numbers(hold inventory.Hold) []int {
+// NumbersOf are the seats of a hold.
+func (h *Hall) NumbersOf(hold inventory.Hold) []int {
 	h.tenant.t.Helper()
 	var numbers []int
 	for _, line := range hold.Lines {

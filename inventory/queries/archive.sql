@@ -61,9 +61,9 @@ LIMIT @max_rows
 FOR UPDATE;
 
 -- name: PastSeatsInsert :execrows
-INSERT INTO past_show_seats (tenant_id, region, show_id, seat_id, price_level_id, state, hold_id, claimable_at, block_channel_id, version)
+INSERT INTO past_show_seats (tenant_id, region, show_id, seat_id, price_level_id, state, hold_id, claimable_at, block_channel_id, version, block_id)
 SELECT s.tenant_id, s.region, s.show_id, s.seat_id, s.price_level_id, s.state, s.hold_id, s.claimable_at, s.block_channel_id,
-    s.version
+    s.version, s.block_id
 FROM show_seats s
 WHERE s.tenant_id = @tenant_id AND s.region = @region AND s.show_id = @show_id
     AND s.seat_id >= @first_seat::uuid AND s.seat_id <= @last_seat::uuid;

@@ -1,7 +1,16 @@
 -- name: ShowsForClaim :many
--- What a claim must know besides the units: read, never written.
+-- What a claim must know besides the units: read, never written. not_sold_by are those of the channels
+-- that do not sell the show.
 SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency, (s.completed_at IS NOT NULL)::boolean AS completed,
-    s.admission_from, s.admission_until
+    s.admission_from, s.admission_until,
+    ARRAY(
+        SELECT c.channel_id
+        FROM channel_sales c
+        WHERE c.tenant_id = s.tenant_id AND c.channel_id = ANY(@channel_ids::uuid[]) AND NOT c.every_show
+            AND NOT EXISTS (
+                SELECT 1
+                FROM channel_offers o
+                WHERE o.tenant_id = s.tenant_id AND o.channel_id = c.channel_id AND o.kind = 'SHOW' AND o.scope_id = s.id))::uuid[] AS not_sold_by
 FROM shows s
 WHERE s.tenant_id = @tenant_id AND s.region = @region AND s.id = ANY(@ids::uuid[]);
 
@@ -17,7 +26,15 @@ JOIN price_levels l ON l.tenant_id = p.tenant_id AND l.region = p.region AND l.s
 WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.id = ANY(@ids::uuid[]);
 
 -- name: RoomTypesForClaim :many
-SELECT r.id, r.property_id, p.currency, p.time_zone
+SELECT r.id, r.property_id, p.currency, p.time_zone,
+    ARRAY(
+        SELECT c.channel_id
+        FROM channel_sales c
+        WHERE c.tenant_id = r.tenant_id AND c.channel_id = ANY(@channel_ids::uuid[]) AND NOT c.every_property
+            AND NOT EXISTS (
+                SELECT 1
+                FROM channel_offers o
+                WHERE o.tenant_id = r.tenant_id AND o.channel_id = c.channel_id AND o.kind = 'PROPERTY' AND o.scope_id = r.property_id))::uuid[] AS not_sold_by
 FROM room_types r
 JOIN properties p ON p.tenant_id = r.tenant_id AND p.id = r.property_id
 WHERE r.tenant_id = @tenant_id AND r.region = @region AND r.id = ANY(@ids::uuid[]);

@@ -1,5 +1,5 @@
 -- name: SeatsLock :many
-SELECT seat_id, price_level_id, state, hold_id, claimable_at, block_channel_id
+SELECT seat_id, price_level_id, state, hold_id, claimable_at, block_id
 FROM show_seats
 WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id AND seat_id = ANY(@seat_ids::uuid[])
 ORDER BY seat_id
@@ -47,20 +47,22 @@ FROM (SELECT unnest(@seat_ids::uuid[]) AS seat_id, unnest(@price_level_ids::uuid
 
 -- name: SeatStatuses :many
 -- The seats of a completed show stand in the past table, while they are being moved in both.
-SELECT u.seat_id, u.price_level_id, u.state, u.claimable_at, u.block_channel_id, u.version
+SELECT u.seat_id, u.price_level_id, u.state, u.claimable_at, u.block_id, u.version
 FROM (
-    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id, s.version
+    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_id, s.version
     FROM show_seats s
     WHERE s.tenant_id = @tenant_id AND s.region = @region AND s.show_id = @show_id
     UNION ALL
-    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_channel_id, p.version
+    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_id, p.version
     FROM past_show_seats p
     WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.show_id = @show_id) AS u
 ORDER BY u.seat_id;
 
 -- name: SeatVersions :one
--- The version of a show's map without the map: of all its seats, wherever they stand.
-SELECT count(*) AS seats, COALESCE(sum(u.version), 0)::bigint AS sum
+-- The version of a show's map without the map: of all its seats, wherever they stand, and of its blocks.
+SELECT count(*) AS seats, (COALESCE(sum(u.version), 0) + (
+    SELECT COALESCE(sum(k.version), 0) FROM seat_blocks k
+    WHERE k.tenant_id = @tenant_id AND k.region = @region AND k.show_id = @show_id))::bigint AS sum
 FROM (
     SELECT s.version
     FROM show_seats s
@@ -72,7 +74,7 @@ FROM (
 
 -- name: SeatsWrittenSince :many
 -- The seats of a show on sale that were written at an instant in seconds or later, and perhaps others.
-SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id, s.version
+SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_id, s.version
 FROM show_seats s
 WHERE s.tenant_id = @tenant_id AND s.region = @region AND s.show_id = @show_id AND s.version >= @since::bigint
 ORDER BY s.seat_id;

@@ -95,6 +95,65 @@ func (q *Queries) AuditAllotments(ctx context.Context, arg AuditAllotmentsParams
 	return items, nil
 }
 
+const auditBlockReleases = `-- name: AuditBlockReleases :many
+SELECT b.tenant_id, b.region, b.id, count(*) OVER () AS violations
+FROM seat_blocks b
+LEFT JOIN (
+    SELECT e.tenant_id, e.region, e.entity_id, count(*) AS told
+    FROM outbox_events e
+    WHERE e.entity_kind = 'block' AND e.type = 'block.released'
+    GROUP BY e.tenant_id, e.region, e.entity_id) AS e ON e.tenant_id = b.tenant_id AND e.region = b.region AND e.entity_id = b.id
+LEFT JOIN (
+    SELECT c.tenant_id, c.region, c.block_id, count(*) AS kept
+    FROM seat_block_changes c
+    WHERE c.kind = 'RELEASED'
+    GROUP BY c.tenant_id, c.region, c.block_id) AS c ON c.tenant_id = b.tenant_id AND c.region = b.region AND c.block_id = b.id
+WHERE ($1::boolean OR b.tenant_id = $2::uuid)
+    AND (COALESCE(e.told, 0) > CASE WHEN b.state = 'RELEASED' THEN 1 ELSE 0 END
+        OR COALESCE(c.kept, 0) <> CASE WHEN b.state = 'RELEASED' THEN 1 ELSE 0 END)
+ORDER BY violations
+LIMIT $3
+`
+
+type AuditBlockReleasesParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditBlockReleasesRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Violations int64
+}
+
+// A release that was told more than once, or kept more than once, or of a block that stands.
+func (q *Queries) AuditBlockReleases(ctx context.Context, arg AuditBlockReleasesParams) ([]AuditBlockReleasesRow, error) {
+	rows, err := q.db.Query(ctx, auditBlockReleases, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditBlockReleasesRow
+	for rows.Next() {
+		var i AuditBlockReleasesRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const auditBookingsMatchHolds = `-- name: AuditBookingsMatchHolds :many
 SELECT h.tenant_id, h.region, h.id, count(*) OVER () AS violations
 FROM holds h
@@ -1195,6 +1254,62 @@ func (q *Queries) AuditRefundSums(ctx context.Context, arg AuditRefundSumsParams
 			&i.TenantID,
 			&i.Region,
 			&i.ID,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditSeatBlocks = `-- name: AuditSeatBlocks :many
+SELECT s.tenant_id, s.region, s.show_id, s.seat_id, count(*) OVER () AS violations
+FROM (
+    SELECT hot.tenant_id, hot.region, hot.show_id, hot.seat_id, hot.block_id, hot.block_channel_id FROM show_seats hot
+    UNION ALL
+    SELECT past.tenant_id, past.region, past.show_id, past.seat_id, past.block_id, past.block_channel_id FROM past_show_seats past) AS s
+LEFT JOIN seat_blocks b ON b.tenant_id = s.tenant_id AND b.region = s.region AND b.id = s.block_id
+WHERE ($1::boolean OR s.tenant_id = $2::uuid)
+    AND ((s.block_id IS NULL) <> (s.block_channel_id IS NULL)
+        OR (s.block_id IS NOT NULL AND (b.id IS NULL OR b.show_id <> s.show_id
+            OR COALESCE(b.channel_id, '00000000-0000-0000-0000-000000000000'::uuid) <> s.block_channel_id)))
+ORDER BY violations
+LIMIT $3
+`
+
+type AuditSeatBlocksParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditSeatBlocksRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	ShowID     uuid.UUID
+	SeatID     uuid.UUID
+	Violations int64
+}
+
+// A seat that is in a block of another show or channel than its row says, or in one that does not exist.
+func (q *Queries) AuditSeatBlocks(ctx context.Context, arg AuditSeatBlocksParams) ([]AuditSeatBlocksRow, error) {
+	rows, err := q.db.Query(ctx, auditSeatBlocks, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditSeatBlocksRow
+	for rows.Next() {
+		var i AuditSeatBlocksRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ShowID,
+			&i.SeatID,
 			&i.Violations,
 		); err != nil {
 			return nil, err

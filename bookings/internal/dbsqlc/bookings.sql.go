@@ -15,7 +15,7 @@ import (
 
 const bookingByHold = `-- name: BookingByHold :one
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at, cancellation
+    state, total_minor, currency, version, booked_at, cancellation, commission_basis_points
 FROM bookings
 WHERE tenant_id = $1 AND region = $2 AND hold_id = $3
 `
@@ -27,22 +27,23 @@ type BookingByHoldParams struct {
 }
 
 type BookingByHoldRow struct {
-	Region           string
-	ID               uuid.UUID
-	HoldID           uuid.UUID
-	ChannelID        uuid.UUID
-	BuyerKind        string
-	BuyerID          uuid.UUID
-	Reference        string
-	PartnerReference string
-	ContactName      string
-	ContactEmail     string
-	State            string
-	TotalMinor       int64
-	Currency         string
-	Version          int64
-	BookedAt         time.Time
-	Cancellation     []byte
+	Region                string
+	ID                    uuid.UUID
+	HoldID                uuid.UUID
+	ChannelID             uuid.UUID
+	BuyerKind             string
+	BuyerID               uuid.UUID
+	Reference             string
+	PartnerReference      string
+	ContactName           string
+	ContactEmail          string
+	State                 string
+	TotalMinor            int64
+	Currency              string
+	Version               int64
+	BookedAt              time.Time
+	Cancellation          []byte
+	CommissionBasisPoints int64
 }
 
 func (q *Queries) BookingByHold(ctx context.Context, arg BookingByHoldParams) (BookingByHoldRow, error) {
@@ -65,6 +66,7 @@ func (q *Queries) BookingByHold(ctx context.Context, arg BookingByHoldParams) (B
 		&i.Version,
 		&i.BookedAt,
 		&i.Cancellation,
+		&i.CommissionBasisPoints,
 	)
 	return i, err
 }
@@ -90,7 +92,7 @@ func (q *Queries) BookingByReference(ctx context.Context, arg BookingByReference
 
 const bookingGet = `-- name: BookingGet :one
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at, cancellation
+    state, total_minor, currency, version, booked_at, cancellation, commission_basis_points
 FROM bookings
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 `
@@ -102,22 +104,23 @@ type BookingGetParams struct {
 }
 
 type BookingGetRow struct {
-	Region           string
-	ID               uuid.UUID
-	HoldID           uuid.UUID
-	ChannelID        uuid.UUID
-	BuyerKind        string
-	BuyerID          uuid.UUID
-	Reference        string
-	PartnerReference string
-	ContactName      string
-	ContactEmail     string
-	State            string
-	TotalMinor       int64
-	Currency         string
-	Version          int64
-	BookedAt         time.Time
-	Cancellation     []byte
+	Region                string
+	ID                    uuid.UUID
+	HoldID                uuid.UUID
+	ChannelID             uuid.UUID
+	BuyerKind             string
+	BuyerID               uuid.UUID
+	Reference             string
+	PartnerReference      string
+	ContactName           string
+	ContactEmail          string
+	State                 string
+	TotalMinor            int64
+	Currency              string
+	Version               int64
+	BookedAt              time.Time
+	Cancellation          []byte
+	CommissionBasisPoints int64
 }
 
 func (q *Queries) BookingGet(ctx context.Context, arg BookingGetParams) (BookingGetRow, error) {
@@ -140,15 +143,17 @@ func (q *Queries) BookingGet(ctx context.Context, arg BookingGetParams) (Booking
 		&i.Version,
 		&i.BookedAt,
 		&i.Cancellation,
+		&i.CommissionBasisPoints,
 	)
 	return i, err
 }
 
 const bookingInsert = `-- name: BookingInsert :exec
 INSERT INTO bookings (tenant_id, region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference,
-    contact_name, contact_email, state, total_minor, currency, booked_at, cancellation)
+    contact_name, contact_email, state, total_minor, currency, booked_at, cancellation, commission_basis_points)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9,
-    $10, $11, 'BOOKED', $12, $13, $14, $15::jsonb)
+    $10, $11, 'BOOKED', $12, $13, $14, $15::jsonb,
+    COALESCE((SELECT s.commission_basis_points FROM channel_sales s WHERE s.tenant_id = $1 AND s.channel_id = $5), 0))
 `
 
 type BookingInsertParams struct {
@@ -341,7 +346,7 @@ func (q *Queries) BookingLinesMove(ctx context.Context, arg BookingLinesMovePara
 
 const bookingLock = `-- name: BookingLock :one
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at, cancellation
+    state, total_minor, currency, version, booked_at, cancellation, commission_basis_points
 FROM bookings
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 FOR UPDATE
@@ -354,22 +359,23 @@ type BookingLockParams struct {
 }
 
 type BookingLockRow struct {
-	Region           string
-	ID               uuid.UUID
-	HoldID           uuid.UUID
-	ChannelID        uuid.UUID
-	BuyerKind        string
-	BuyerID          uuid.UUID
-	Reference        string
-	PartnerReference string
-	ContactName      string
-	ContactEmail     string
-	State            string
-	TotalMinor       int64
-	Currency         string
-	Version          int64
-	BookedAt         time.Time
-	Cancellation     []byte
+	Region                string
+	ID                    uuid.UUID
+	HoldID                uuid.UUID
+	ChannelID             uuid.UUID
+	BuyerKind             string
+	BuyerID               uuid.UUID
+	Reference             string
+	PartnerReference      string
+	ContactName           string
+	ContactEmail          string
+	State                 string
+	TotalMinor            int64
+	Currency              string
+	Version               int64
+	BookedAt              time.Time
+	Cancellation          []byte
+	CommissionBasisPoints int64
 }
 
 func (q *Queries) BookingLock(ctx context.Context, arg BookingLockParams) (BookingLockRow, error) {
@@ -392,6 +398,7 @@ func (q *Queries) BookingLock(ctx context.Context, arg BookingLockParams) (Booki
 		&i.Version,
 		&i.BookedAt,
 		&i.Cancellation,
+		&i.CommissionBasisPoints,
 	)
 	return i, err
 }
@@ -426,7 +433,7 @@ func (q *Queries) BookingTouch(ctx context.Context, arg BookingTouchParams) (int
 
 const bookingsOfBuyerPage = `-- name: BookingsOfBuyerPage :many
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at, cancellation
+    state, total_minor, currency, version, booked_at, cancellation, commission_basis_points
 FROM bookings
 WHERE tenant_id = $1 AND region = $2 AND buyer_id = $3 AND buyer_kind = $4
     AND (booked_at < $5::timestamptz OR (booked_at = $5::timestamptz AND id < $6::uuid))
@@ -445,22 +452,23 @@ type BookingsOfBuyerPageParams struct {
 }
 
 type BookingsOfBuyerPageRow struct {
-	Region           string
-	ID               uuid.UUID
-	HoldID           uuid.UUID
-	ChannelID        uuid.UUID
-	BuyerKind        string
-	BuyerID          uuid.UUID
-	Reference        string
-	PartnerReference string
-	ContactName      string
-	ContactEmail     string
-	State            string
-	TotalMinor       int64
-	Currency         string
-	Version          int64
-	BookedAt         time.Time
-	Cancellation     []byte
+	Region                string
+	ID                    uuid.UUID
+	HoldID                uuid.UUID
+	ChannelID             uuid.UUID
+	BuyerKind             string
+	BuyerID               uuid.UUID
+	Reference             string
+	PartnerReference      string
+	ContactName           string
+	ContactEmail          string
+	State                 string
+	TotalMinor            int64
+	Currency              string
+	Version               int64
+	BookedAt              time.Time
+	Cancellation          []byte
+	CommissionBasisPoints int64
 }
 
 func (q *Queries) BookingsOfBuyerPage(ctx context.Context, arg BookingsOfBuyerPageParams) ([]BookingsOfBuyerPageRow, error) {
@@ -497,6 +505,7 @@ func (q *Queries) BookingsOfBuyerPage(ctx context.Context, arg BookingsOfBuyerPa
 			&i.Version,
 			&i.BookedAt,
 			&i.Cancellation,
+			&i.CommissionBasisPoints,
 		); err != nil {
 			return nil, err
 		}
@@ -510,7 +519,7 @@ func (q *Queries) BookingsOfBuyerPage(ctx context.Context, arg BookingsOfBuyerPa
 
 const bookingsPage = `-- name: BookingsPage :many
 SELECT region, id, hold_id, channel_id, buyer_kind, buyer_id, reference, partner_reference, contact_name, contact_email,
-    state, total_minor, currency, version, booked_at, cancellation
+    state, total_minor, currency, version, booked_at, cancellation, commission_basis_points
 FROM bookings
 WHERE tenant_id = $1 AND region = $2
     AND (booked_at < $3::timestamptz OR (booked_at = $3::timestamptz AND id < $4::uuid))
@@ -530,22 +539,23 @@ type BookingsPageParams struct {
 }
 
 type BookingsPageRow struct {
-	Region           string
-	ID               uuid.UUID
-	HoldID           uuid.UUID
-	ChannelID        uuid.UUID
-	BuyerKind        string
-	BuyerID          uuid.UUID
-	Reference        string
-	PartnerReference string
-	ContactName      string
-	ContactEmail     string
-	State            string
-	TotalMinor       int64
-	Currency         string
-	Version          int64
-	BookedAt         time.Time
-	Cancellation     []byte
+	Region                string
+	ID                    uuid.UUID
+	HoldID                uuid.UUID
+	ChannelID             uuid.UUID
+	BuyerKind             string
+	BuyerID               uuid.UUID
+	Reference             string
+	PartnerReference      string
+	ContactName           string
+	ContactEmail          string
+	State                 string
+	TotalMinor            int64
+	Currency              string
+	Version               int64
+	BookedAt              time.Time
+	Cancellation          []byte
+	CommissionBasisPoints int64
 }
 
 func (q *Queries) BookingsPage(ctx context.Context, arg BookingsPageParams) ([]BookingsPageRow, error) {
@@ -582,6 +592,7 @@ func (q *Queries) BookingsPage(ctx context.Context, arg BookingsPageParams) ([]B
 			&i.Version,
 			&i.BookedAt,
 			&i.Cancellation,
+			&i.CommissionBasisPoints,
 		); err != nil {
 			return nil, err
 		}

@@ -15,7 +15,7 @@ import (
 
 const bookingsOfNight = `-- name: BookingsOfNight :many
 SELECT b.region, b.id, b.hold_id, b.channel_id, b.buyer_kind, b.buyer_id, b.reference, b.partner_reference, b.contact_name, b.contact_email,
-    b.state, b.total_minor, b.currency, b.version, b.booked_at, b.cancellation
+    b.state, b.total_minor, b.currency, b.version, b.booked_at, b.cancellation, b.commission_basis_points
 FROM bookings b
 WHERE b.tenant_id = $1 AND b.region = $2
     AND (b.booked_at, b.id) < ($3::timestamptz, $4::uuid)
@@ -43,22 +43,23 @@ type BookingsOfNightParams struct {
 }
 
 type BookingsOfNightRow struct {
-	Region           string
-	ID               uuid.UUID
-	HoldID           uuid.UUID
-	ChannelID        uuid.UUID
-	BuyerKind        string
-	BuyerID          uuid.UUID
-	Reference        string
-	PartnerReference string
-	ContactName      string
-	ContactEmail     string
-	State            string
-	TotalMinor       int64
-	Currency         string
-	Version          int64
-	BookedAt         time.Time
-	Cancellation     []byte
+	Region                string
+	ID                    uuid.UUID
+	HoldID                uuid.UUID
+	ChannelID             uuid.UUID
+	BuyerKind             string
+	BuyerID               uuid.UUID
+	Reference             string
+	PartnerReference      string
+	ContactName           string
+	ContactEmail          string
+	State                 string
+	TotalMinor            int64
+	Currency              string
+	Version               int64
+	BookedAt              time.Time
+	Cancellation          []byte
+	CommissionBasisPoints int64
 }
 
 // Bookings with lines that still stand on a night of some room types, found through the holds that
@@ -97,6 +98,7 @@ func (q *Queries) BookingsOfNight(ctx context.Context, arg BookingsOfNightParams
 			&i.Version,
 			&i.BookedAt,
 			&i.Cancellation,
+			&i.CommissionBasisPoints,
 		); err != nil {
 			return nil, err
 		}

@@ -33,7 +33,7 @@ func (q *Queries) ChartOfShow(ctx context.Context, arg ChartOfShowParams) (*uuid
 }
 
 const seatsForChoice = `-- name: SeatsForChoice :many
-SELECT seat_id, price_level_id, state, claimable_at, block_channel_id
+SELECT seat_id, price_level_id, state, claimable_at, block_id
 FROM show_seats
 WHERE tenant_id = $1 AND region = $2 AND show_id = $3
 `
@@ -45,11 +45,11 @@ type SeatsForChoiceParams struct {
 }
 
 type SeatsForChoiceRow struct {
-	SeatID         uuid.UUID
-	PriceLevelID   uuid.UUID
-	State          string
-	ClaimableAt    *time.Time
-	BlockChannelID *uuid.UUID
+	SeatID       uuid.UUID
+	PriceLevelID uuid.UUID
+	State        string
+	ClaimableAt  *time.Time
+	BlockID      *uuid.UUID
 }
 
 // What the best seats are looked for in; the claim locks those that were chosen and asks them again.
@@ -67,7 +67,7 @@ func (q *Queries) SeatsForChoice(ctx context.Context, arg SeatsForChoiceParams) 
 			&i.PriceLevelID,
 			&i.State,
 			&i.ClaimableAt,
-			&i.BlockChannelID,
+			&i.BlockID,
 		); err != nil {
 			return nil, err
 		}

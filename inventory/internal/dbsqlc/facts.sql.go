@@ -106,16 +106,25 @@ func (q *Queries) PriceLevelsOfShows(ctx context.Context, arg PriceLevelsOfShows
 }
 
 const roomTypesForClaim = `-- name: RoomTypesForClaim :many
-SELECT r.id, r.property_id, p.currency, p.time_zone
+SELECT r.id, r.property_id, p.currency, p.time_zone,
+    ARRAY(
+        SELECT c.channel_id
+        FROM channel_sales c
+        WHERE c.tenant_id = r.tenant_id AND c.channel_id = ANY($1::uuid[]) AND NOT c.every_property
+            AND NOT EXISTS (
+                SELECT 1
+                FROM channel_offers o
+                WHERE o.tenant_id = r.tenant_id AND o.channel_id = c.channel_id AND o.kind = 'PROPERTY' AND o.scope_id = r.property_id))::uuid[] AS not_sold_by
 FROM room_types r
 JOIN properties p ON p.tenant_id = r.tenant_id AND p.id = r.property_id
-WHERE r.tenant_id = $1 AND r.region = $2 AND r.id = ANY($3::uuid[])
+WHERE r.tenant_id = $2 AND r.region = $3 AND r.id = ANY($4::uuid[])
 `
 
 type RoomTypesForClaimParams struct {
-	TenantID uuid.UUID
-	Region   string
-	Ids      []uuid.UUID
+	ChannelIds []uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	Ids        []uuid.UUID
 }
 
 type RoomTypesForClaimRow struct {
@@ -123,10 +132,16 @@ type RoomTypesForClaimRow struct {
 	PropertyID uuid.UUID
 	Currency   string
 	TimeZone   string
+	NotSoldBy  []uuid.UUID
 }
 
 func (q *Queries) RoomTypesForClaim(ctx context.Context, arg RoomTypesForClaimParams) ([]RoomTypesForClaimRow, error) {
-	rows, err := q.db.Query(ctx, roomTypesForClaim, arg.TenantID, arg.Region, arg.Ids)
+	rows, err := q.db.Query(ctx, roomTypesForClaim,
+		arg.ChannelIds,
+		arg.TenantID,
+		arg.Region,
+		arg.Ids,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -139,6 +154,7 @@ func (q *Queries) RoomTypesForClaim(ctx context.Context, arg RoomTypesForClaimPa
 			&i.PropertyID,
 			&i.Currency,
 			&i.TimeZone,
+			&i.NotSoldBy,
 		); err != nil {
 			return nil, err
 		}
@@ -152,15 +168,24 @@ func (q *Queries) RoomTypesForClaim(ctx context.Context, arg RoomTypesForClaimPa
 
 const showsForClaim = `-- name: ShowsForClaim :many
 SELECT s.id, s.state, s.starts_at, s.sale_opens_at, s.sale_closes_at, s.currency, (s.completed_at IS NOT NULL)::boolean AS completed,
-    s.admission_from, s.admission_until
+    s.admission_from, s.admission_until,
+    ARRAY(
+        SELECT c.channel_id
+        FROM channel_sales c
+        WHERE c.tenant_id = s.tenant_id AND c.channel_id = ANY($1::uuid[]) AND NOT c.every_show
+            AND NOT EXISTS (
+                SELECT 1
+                FROM channel_offers o
+                WHERE o.tenant_id = s.tenant_id AND o.channel_id = c.channel_id AND o.kind = 'SHOW' AND o.scope_id = s.id))::uuid[] AS not_sold_by
 FROM shows s
-WHERE s.tenant_id = $1 AND s.region = $2 AND s.id = ANY($3::uuid[])
+WHERE s.tenant_id = $2 AND s.region = $3 AND s.id = ANY($4::uuid[])
 `
 
 type ShowsForClaimParams struct {
-	TenantID uuid.UUID
-	Region   string
-	Ids      []uuid.UUID
+	ChannelIds []uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	Ids        []uuid.UUID
 }
 
 type ShowsForClaimRow struct {
@@ -173,11 +198,18 @@ type ShowsForClaimRow struct {
 	Completed      bool
 	AdmissionFrom  *time.Time
 	AdmissionUntil *time.Time
+	NotSoldBy      []uuid.UUID
 }
 
-// What a claim must know besides the units: read, never written.
+// What a claim must know besides the units: read, never written. not_sold_by are those of the channels
+// that do not sell the show.
 func (q *Queries) ShowsForClaim(ctx context.Context, arg ShowsForClaimParams) ([]ShowsForClaimRow, error) {
-	rows, err := q.db.Query(ctx, showsForClaim, arg.TenantID, arg.Region, arg.Ids)
+	rows, err := q.db.Query(ctx, showsForClaim,
+		arg.ChannelIds,
+		arg.TenantID,
+		arg.Region,
+		arg.Ids,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -195,6 +227,7 @@ func (q *Queries) ShowsForClaim(ctx context.Context, arg ShowsForClaimParams) ([
 			&i.Completed,
 			&i.AdmissionFrom,
 			&i.AdmissionUntil,
+			&i.NotSoldBy,
 		); err != nil {
 			return nil, err
 		}

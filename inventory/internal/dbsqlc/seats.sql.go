@@ -13,13 +13,13 @@ import (
 )
 
 const seatStatuses = `-- name: SeatStatuses :many
-SELECT u.seat_id, u.price_level_id, u.state, u.claimable_at, u.block_channel_id, u.version
+SELECT u.seat_id, u.price_level_id, u.state, u.claimable_at, u.block_id, u.version
 FROM (
-    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id, s.version
+    SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_id, s.version
     FROM show_seats s
     WHERE s.tenant_id = $1 AND s.region = $2 AND s.show_id = $3
     UNION ALL
-    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_channel_id, p.version
+    SELECT p.seat_id, p.price_level_id, p.state, p.claimable_at, p.block_id, p.version
     FROM past_show_seats p
     WHERE p.tenant_id = $1 AND p.region = $2 AND p.show_id = $3) AS u
 ORDER BY u.seat_id
@@ -32,12 +32,12 @@ type SeatStatusesParams struct {
 }
 
 type SeatStatusesRow struct {
-	SeatID         uuid.UUID
-	PriceLevelID   uuid.UUID
-	State          string
-	ClaimableAt    *time.Time
-	BlockChannelID *uuid.UUID
-	Version        int64
+	SeatID       uuid.UUID
+	PriceLevelID uuid.UUID
+	State        string
+	ClaimableAt  *time.Time
+	BlockID      *uuid.UUID
+	Version      int64
 }
 
 // The seats of a completed show stand in the past table, while they are being moved in both.
@@ -55,7 +55,7 @@ func (q *Queries) SeatStatuses(ctx context.Context, arg SeatStatusesParams) ([]S
 			&i.PriceLevelID,
 			&i.State,
 			&i.ClaimableAt,
-			&i.BlockChannelID,
+			&i.BlockID,
 			&i.Version,
 		); err != nil {
 			return nil, err
@@ -69,7 +69,9 @@ func (q *Queries) SeatStatuses(ctx context.Context, arg SeatStatusesParams) ([]S
 }
 
 const seatVersions = `-- name: SeatVersions :one
-SELECT count(*) AS seats, COALESCE(sum(u.version), 0)::bigint AS sum
+SELECT count(*) AS seats, (COALESCE(sum(u.version), 0) + (
+    SELECT COALESCE(sum(k.version), 0) FROM seat_blocks k
+    WHERE k.tenant_id = $1 AND k.region = $2 AND k.show_id = $3))::bigint AS sum
 FROM (
     SELECT s.version
     FROM show_seats s
@@ -91,7 +93,7 @@ type SeatVersionsRow struct {
 	Sum   int64
 }
 
-// The version of a show's map without the map: of all its seats, wherever they stand.
+// The version of a show's map without the map: of all its seats, wherever they stand, and of its blocks.
 func (q *Queries) SeatVersions(ctx context.Context, arg SeatVersionsParams) (SeatVersionsRow, error) {
 	row := q.db.QueryRow(ctx, seatVersions, arg.TenantID, arg.Region, arg.ShowID)
 	var i SeatVersionsRow
@@ -265,7 +267,7 @@ func (q *Queries) SeatsInsert(ctx context.Context, arg SeatsInsertParams) (int64
 }
 
 const seatsLock = `-- name: SeatsLock :many
-SELECT seat_id, price_level_id, state, hold_id, claimable_at, block_channel_id
+SELECT seat_id, price_level_id, state, hold_id, claimable_at, block_id
 FROM show_seats
 WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND seat_id = ANY($4::uuid[])
 ORDER BY seat_id
@@ -280,12 +282,12 @@ type SeatsLockParams struct {
 }
 
 type SeatsLockRow struct {
-	SeatID         uuid.UUID
-	PriceLevelID   uuid.UUID
-	State          string
-	HoldID         *uuid.UUID
-	ClaimableAt    *time.Time
-	BlockChannelID *uuid.UUID
+	SeatID       uuid.UUID
+	PriceLevelID uuid.UUID
+	State        string
+	HoldID       *uuid.UUID
+	ClaimableAt  *time.Time
+	BlockID      *uuid.UUID
 }
 
 func (q *Queries) SeatsLock(ctx context.Context, arg SeatsLockParams) ([]SeatsLockRow, error) {
@@ -308,7 +310,7 @@ func (q *Queries) SeatsLock(ctx context.Context, arg SeatsLockParams) ([]SeatsLo
 			&i.State,
 			&i.HoldID,
 			&i.ClaimableAt,
-			&i.BlockChannelID,
+			&i.BlockID,
 		); err != nil {
 			return nil, err
 		}
@@ -352,7 +354,7 @@ func (q *Queries) SeatsReschedule(ctx context.Context, arg SeatsRescheduleParams
 }
 
 const seatsWrittenSince = `-- name: SeatsWrittenSince :many
-SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_channel_id, s.version
+SELECT s.seat_id, s.price_level_id, s.state, s.claimable_at, s.block_id, s.version
 FROM show_seats s
 WHERE s.tenant_id = $1 AND s.region = $2 AND s.show_id = $3 AND s.version >= $4::bigint
 ORDER BY s.seat_id
@@ -366,12 +368,12 @@ type SeatsWrittenSinceParams struct {
 }
 
 type SeatsWrittenSinceRow struct {
-	SeatID         uuid.UUID
-	PriceLevelID   uuid.UUID
-	State          string
-	ClaimableAt    *time.Time
-	BlockChannelID *uuid.UUID
-	Version        int64
+	SeatID       uuid.UUID
+	PriceLevelID uuid.UUID
+	State        string
+	ClaimableAt  *time.Time
+	BlockID      *uuid.UUID
+	Version      int64
 }
 
 // The seats of a show on sale that were written at an instant in seconds or later, and perhaps others.
@@ -394,7 +396,7 @@ func (q *Queries) SeatsWrittenSince(ctx context.Context, arg SeatsWrittenSincePa
 			&i.PriceLevelID,
 			&i.State,
 			&i.ClaimableAt,
-			&i.BlockChannelID,
+			&i.BlockID,
 			&i.Version,
 		); err != nil {
 			return nil, err

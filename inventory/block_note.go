@@ -1,0 +1,45 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
+
+	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
+	"github.com/holdfast/holdfast/tenants"
+)
+
+// blockNote is what is kept of one change of a block. The zero actor is nobody: its moment had come.
+type blockNote struct {
+	block, other, hold uuid.UUID
+	kind               BlockChangeKind
+	seats              int64
+	actor              tenants.Actor
+	note               string
+}
+
+// noteBlocks keeps changes of blocks in the transaction of the changes themselves.
+func noteBlocks(ctx context.Context, tx pgx.Tx, at place, notes []blockNote, now time.Time) error {
+	if len(notes) == 0 {
+		return nil
+	}
+	params := dbsqlc.BlockChangesInsertParams{TenantID: at.tenant, Region: string(at.region), ChangedAt: now}
+	for _, n := range notes {
+		params.Ids = append(params.Ids, uuid.New())
+		params.BlockIds = append(params.BlockIds, n.block)
+		params.Kinds = append(params.Kinds, string(n.kind))
+		params.Seats = append(params.Seats, n.seats)
+		params.OtherIds = append(params.OtherIds, n.other)
+		params.HoldIds = append(params.HoldIds, n.hold)
+		params.KeyIds = append(params.KeyIds, n.actor.Key.UUID)
+		params.SessionIds = append(params.SessionIds, n.actor.Session.UUID)
+		params.Notes = append(params.Notes, n.note)
+	}
+	if _, err := dbsqlc.New(tx).BlockChangesInsert(ctx, params); err != nil {
+		return fmt.Errorf("keep what was done with a block: %w", err)
+	}
+	return nil
+}
