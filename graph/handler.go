@@ -26,6 +26,7 @@ import (
 // The headers of the API besides those of HTTP itself.
 const (
 	headerSession   = "Holdfast-Session"
+	headerTenant    = "Holdfast-Tenant"
 	headerRequestID = "X-Request-Id"
 )
 
@@ -37,9 +38,10 @@ type api struct {
 }
 
 // NewHandler makes the GraphQL endpoint, to be mounted at one path. It accepts POST with a JSON body
-// and, for queries, GET; every request presents a key in the Authorization header and may present a
-// guest session in the Holdfast-Session header. Without a good key the answer is 401 with a GraphQL
-// error. It waits for nothing when it is no longer used.
+// and, for queries, GET; every request presents a key, or the token of an identity provider, in the
+// Authorization header. With a key it may present a guest session in the Holdfast-Session header; with
+// a token it may name the tenant in the Holdfast-Tenant header. Without a good key or token the answer
+// is 401 with a GraphQL error. It waits for nothing when it is no longer used.
 func NewHandler(config Config) (http.Handler, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -173,11 +175,17 @@ func (a *api) authenticate(ctx context.Context, r *http.Request) (tenants.Actor,
 	if err != nil {
 		return tenants.Actor{}, err
 	}
+	tenant, err := onlyOne(r, headerTenant)
+	if err != nil {
+		return tenants.Actor{}, err
+	}
 	credential, err := tenants.ParseBearer(bearer)
 	if err != nil {
 		return tenants.Actor{}, err
 	}
-	return a.config.Tenants.Authenticate(ctx, credential, strings.TrimSpace(session))
+	return a.config.Tenants.AuthenticateAll(ctx, tenants.Credentials{
+		Bearer: credential, Session: strings.TrimSpace(session), Tenant: strings.TrimSpace(tenant), Origin: r.Header.Get("Origin"),
+	})
 }
 
 // onlyOne is the value of a header that must not come twice: which of two would count?
@@ -230,7 +238,7 @@ func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 func (a *api) preflight(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Methods", allowedMethods)
-	header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, "+headerSession+", "+headerRequestID)
+	header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, "+headerSession+", "+headerTenant+", "+headerRequestID)
 	header.Set("Access-Control-Max-Age", "86400")
 	header.Del("Content-Type")
 	w.WriteHeader(http.StatusNoContent)

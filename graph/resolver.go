@@ -18,7 +18,7 @@ import (
 
 // Tenants is what the API asks of package tenants; a tenants.Service is one.
 type Tenants interface {
-	Authenticate(ctx context.Context, bearer, sessionToken string) (tenants.Actor, error)
+	AuthenticateAll(ctx context.Context, credentials tenants.Credentials) (tenants.Actor, error)
 
 	CreateTenant(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewTenant) (tenants.TenantCreated, error)
 	CreateProperty(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewProperty) (tenants.Property, error)
@@ -26,6 +26,12 @@ type Tenants interface {
 	CreateChannel(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewChannel) (tenants.Channel, error)
 	SetChannelSuspended(ctx context.Context, actor tenants.Actor, id tenants.ChannelID, suspended bool) (tenants.Channel, error)
 	CreateKey(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewKey) (tenants.KeyCreated, error)
+	InviteMember(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewMember) (tenants.Member, error)
+	BindRole(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewBinding) (tenants.Member, error)
+	UnbindRole(ctx context.Context, actor tenants.Actor, requestKey string, member tenants.MemberID, binding tenants.BindingID) (tenants.Member, error)
+	RemoveMember(ctx context.Context, actor tenants.Actor, requestKey string, id tenants.MemberID) (tenants.Member, error)
+	Member(ctx context.Context, actor tenants.Actor, id tenants.MemberID) (tenants.Member, error)
+	Members(ctx context.Context, actor tenants.Actor, after tenants.MemberID, limit int) (tenants.Page[tenants.Member], error)
 	RevokeKey(ctx context.Context, actor tenants.Actor, tenant tenants.TenantID, id tenants.KeyID) (tenants.Key, error)
 	StartGuestSession(ctx context.Context, actor tenants.Actor, region ids.Region) (tenants.GuestSession, error)
 

@@ -41,8 +41,16 @@ func moneyView(amount money.Amount) generated.Money {
 }
 
 func viewerView(actor tenants.Actor) *generated.Viewer {
+	roles := []generated.MemberRole{}
+	for _, role := range actor.Grants.Roles() {
+		roles = append(roles, generated.MemberRole(role))
+	}
+	key := idOrNull(actor.Key)
+	if !actor.Member.IsZero() {
+		key = nil
+	}
 	return &generated.Viewer{
-		TenantID: idOrNull(actor.Tenant), KeyID: actor.Key.String(), KeyType: generated.KeyType(actor.KeyType), Mode: generated.KeyMode(actor.Mode),
+		TenantID: idOrNull(actor.Tenant), KeyID: key, MemberID: idOrNull(actor.Member), Roles: roles, KeyType: generated.KeyType(actor.KeyType), Mode: generated.KeyMode(actor.Mode),
 		ChannelID: idOrNull(actor.Channel), ChannelSuspended: actor.ChannelSuspended, SessionID: idOrNull(actor.Session),
 	}
 }

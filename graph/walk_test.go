@@ -32,6 +32,7 @@ func idKinds() map[string]string {
 		"show": "show", "seats": "seat", "pool": "pool", "roomType": "room", "venue": "venue", "event": "event", "chart": "chart",
 		"presaleCode": "presale",
 		"property":    "prop", "priceLevel": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
+		"member": "member", "binding": "bind",
 		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
 		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
 		"Query.booking": "book", "Query.tenant": "tenant",
@@ -207,7 +208,10 @@ func (h *house) ids() (own map[string]string, guest client) {
 	}
 	hold := h.hold(guest, vars{"pool": vars{"pool": h.standing, "quantity": 1}})
 	refund := h.refund(sale.Booking.ID, 1)
+	member, _ := h.invite()
+	bound := h.bind(member.ID, "AUDITOR", nil)
 	return map[string]string{
+		"member": member.ID, "bind": bound.Roles[0].ID,
 		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
 		"presale": h.presaleCode(),
@@ -227,7 +231,7 @@ func TestForeignIDsAreAnsweredLikeRandomOnes(t *testing.T) {
 	for _, p := range places(t) {
 		kinds := []string{p.kind}
 		if p.field.Name == "node" {
-			kinds = []string{"tenant", "prop", "venue", "chan", "key", "event", "show", "chart", "room", "hold", "book", "evt", "endpoint"}
+			kinds = []string{"tenant", "prop", "venue", "chan", "key", "member", "event", "show", "chart", "room", "hold", "book", "evt", "endpoint"}
 		}
 		for _, kind := range kinds {
 			for who, as := range map[string]client{"admin": h.admin, "partner": h.partner, "page": h.page, "guest": guest} {

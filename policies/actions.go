@@ -72,6 +72,10 @@ const (
 	ActionPresaleRead      Action = "presale.read"
 	ActionPresaleSet       Action = "presale.set"
 	ActionJobInspect              = tenants.ActionJobInspect
+	ActionMemberRead              = tenants.ActionMemberRead
+	ActionMemberManage            = tenants.ActionMemberManage
+	ActionCustomerSecret          = tenants.ActionCustomerSecret
+	ActionRefundLimited    Action = "refund.create_limited"
 )
 
 // Meaning says what an action lets somebody do, for people who set roles.
@@ -138,6 +142,10 @@ func Meanings() []Meaning {
 		{ActionPresaleRead, "See presale codes and their uses"},
 		{ActionPresaleSet, "Add and end presale codes"},
 		{ActionJobInspect, "See and steer background jobs"},
+		{ActionMemberRead, "See who works for the tenant, and as what"},
+		{ActionMemberManage, "Invite and remove members, and bind and unbind their roles"},
+		{ActionCustomerSecret, "Make and end the secrets that sign references to a channel's own customers"},
+		{ActionRefundLimited, "Give money back outside a cancellation, up to the binding's limit on one booking"},
 	}
 }
 

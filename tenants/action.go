@@ -22,4 +22,7 @@ const (
 	ActionKeyRevoke      Action = "key.revoke"
 	ActionSessionStart   Action = "session.start"
 	ActionJobInspect     Action = "job.inspect"
+	ActionMemberRead     Action = "member.read"
+	ActionMemberManage   Action = "member.manage"
+	ActionCustomerSecret Action = "customer.secret"
 )

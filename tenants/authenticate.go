@@ -74,13 +74,33 @@ func CheckKeyForm(key string) error {
 //
 // A suspended channel authenticates all the same: see Actor.ChannelSuspended.
 func (s *Service) Authenticate(ctx context.Context, bearer, sessionToken string) (Actor, error) {
-	actor, err := s.authenticateKey(ctx, bearer)
-	if err != nil || sessionToken == "" {
+	return s.AuthenticateAll(ctx, Credentials{Bearer: bearer, Session: sessionToken})
+}
+
+// Credentials are what a request presents.
+type Credentials struct {
+	// Bearer is a key, or a token of an identity provider.
+	Bearer string
+	// Session is the token of a guest session, or a partner's reference to a customer of its own;
+	// empty for none.
+	Session string
+	// Tenant is the id of the tenant in which a token's subject acts; it may be left out by members of
+	// one tenant.
+	Tenant string
+	// Origin is the web page that asks, as browsers say it; empty for a program.
+	Origin string
+}
+
+// AuthenticateAll is Authenticate for all that a request may present.
+func (s *Service) AuthenticateAll(ctx context.Context, c Credentials) (Actor, error) {
+	actor, err := s.authenticateBearer(ctx, c)
+	if err != nil || c.Session == "" {
 		return actor, err
 	}
+	sessionToken := c.Session
 	switch actor.KeyType {
 	case KeyTypePartner, KeyTypePublishable:
-	case KeyTypeAdmin, KeyTypePlatform:
+	case KeyTypeAdmin, KeyTypePlatform, KeyTypeMember:
 		return Actor{}, fault.Unauthenticated(sessionNotForKey)
 	}
 	session, err := s.authenticateSession(ctx, actor.Tenant, sessionToken)
@@ -92,6 +112,16 @@ func (s *Service) Authenticate(ctx context.Context, bearer, sessionToken string)
 	}
 	actor.Session = session.id
 	return actor, nil
+}
+
+func (s *Service) authenticateBearer(ctx context.Context, c Credentials) (Actor, error) {
+	if looksLikeToken(c.Bearer) {
+		return s.authenticateToken(ctx, c.Bearer, c.Tenant)
+	}
+	if c.Tenant != "" {
+		return Actor{}, fault.Unauthenticated(tenantNotForKey)
+	}
+	return s.authenticateKey(ctx, c.Bearer)
 }
 
 func (s *Service) authenticateKey(ctx context.Context, bearer string) (Actor, error) {

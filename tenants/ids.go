@@ -16,6 +16,12 @@ type (
 	KeyKind struct{}
 	// SessionKind is a guest session.
 	SessionKind struct{}
+	// MemberKind is a person who works for a tenant.
+	MemberKind struct{}
+	// BindingKind is a role that a member has somewhere.
+	BindingKind struct{}
+	// CustomerSecretKind is a secret that signs references to customers.
+	CustomerSecretKind struct{}
 )
 
 // Prefix of a tenant's public id.
@@ -36,6 +42,15 @@ func (KeyKind) Prefix() string { return "key" }
 // Prefix of a guest session's public id.
 func (SessionKind) Prefix() string { return "sess" }
 
+// Prefix of a member's public id.
+func (MemberKind) Prefix() string { return "member" }
+
+// Prefix of a binding's public id.
+func (BindingKind) Prefix() string { return "bind" }
+
+// Prefix of a customer secret's public id.
+func (CustomerSecretKind) Prefix() string { return "csec" }
+
 // Public ids. Properties and venues are directory entities, but their ids carry the region in
 // which their stock lives.
 type (
@@ -45,4 +60,8 @@ type (
 	ChannelID  = ids.GlobalID[ChannelKind]
 	KeyID      = ids.GlobalID[KeyKind]
 	SessionID  = ids.ID[SessionKind]
+	MemberID   = ids.GlobalID[MemberKind]
+	BindingID  = ids.GlobalID[BindingKind]
+
+	CustomerSecretID = ids.GlobalID[CustomerSecretKind]
 )

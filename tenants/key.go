@@ -92,7 +92,7 @@ func checkKey(input NewKey) (NewKey, error) {
 		if input.Channel.IsZero() {
 			return NewKey{}, fault.Invalid("channel", "expected the channel that the %s key sells through", input.Type)
 		}
-	case KeyTypePlatform:
+	case KeyTypePlatform, KeyTypeMember:
 		fallthrough
 	default:
 		return NewKey{}, fault.Invalid("kind", "expected %s, %s or %s, got %.20q", KeyTypeAdmin, KeyTypePartner, KeyTypePublishable, input.Type)

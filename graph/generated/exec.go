@@ -89,6 +89,10 @@ type MutationResolver interface {
 	CreateRoomType(ctx context.Context, input CreateRoomTypeInput) (*RoomType, error)
 	SetNights(ctx context.Context, input SetNightsInput) (*NightsSet, error)
 	SetHouseLimit(ctx context.Context, input SetHouseLimitInput) (*NightsSet, error)
+	InviteMember(ctx context.Context, input InviteMemberInput) (*Member, error)
+	BindRole(ctx context.Context, input BindRoleInput) (*Member, error)
+	UnbindRole(ctx context.Context, input UnbindRoleInput) (*Member, error)
+	RemoveMember(ctx context.Context, input RemoveMemberInput) (*Member, error)
 	ResolveReview(ctx context.Context, input ResolveReviewInput) (*Review, error)
 	CreatePresaleCodes(ctx context.Context, input CreatePresaleCodesInput) ([]PresaleCode, error)
 	ChangePresaleCode(ctx context.Context, input ChangePresaleCodeInput) (*PresaleCode, error)
@@ -131,6 +135,7 @@ type QueryResolver interface {
 	WebhookEndpoint(ctx context.Context, id string) (*WebhookEndpoint, error)
 	WebhookDeliveries(ctx context.Context, endpoint string, region string, state *WebhookDeliveryState, first int64, after *string) (*WebhookDeliveryConnection, error)
 	Hold(ctx context.Context, id string) (*Hold, error)
+	Members(ctx context.Context, first int64, after *string) (*MemberConnection, error)
 	UnresolvedPayments(ctx context.Context, region string, first int64, after *string) (*UnresolvedPaymentConnection, error)
 	Repairs(ctx context.Context, day civil.Date, region string, first int64, after *string) (*RepairReport, error)
 	PaymentTimeline(ctx context.Context, hold *string, booking *string) (*PaymentTimeline, error)
@@ -204,6 +209,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	ec := newExecutionContext(opCtx, e, make(chan graphql.DeferredResult))
 	inputUnmarshalers := func() *graphql.InputUnmarshalerIndex {
 		return graphql.NewInputUnmarshalerIndex(
+			graphql.NewInputUnmarshaler("BindRoleInput", ec.unmarshalInputBindRoleInput),
 			graphql.NewInputUnmarshaler("BookingLinesInput", ec.unmarshalInputBookingLinesInput),
 			graphql.NewInputUnmarshaler("CancelBookingInput", ec.unmarshalInputCancelBookingInput),
 			graphql.NewInputUnmarshaler("CancellationFeeInput", ec.unmarshalInputCancellationFeeInput),
@@ -225,6 +231,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("HoldLineInput", ec.unmarshalInputHoldLineInput),
 			graphql.NewInputUnmarshaler("HostedPaymentInput", ec.unmarshalInputHostedPaymentInput),
 			graphql.NewInputUnmarshaler("ImportChartInput", ec.unmarshalInputImportChartInput),
+			graphql.NewInputUnmarshaler("InviteMemberInput", ec.unmarshalInputInviteMemberInput),
 			graphql.NewInputUnmarshaler("MoneyInput", ec.unmarshalInputMoneyInput),
 			graphql.NewInputUnmarshaler("NightChangeInput", ec.unmarshalInputNightChangeInput),
 			graphql.NewInputUnmarshaler("NightRangeInput", ec.unmarshalInputNightRangeInput),
@@ -236,6 +243,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("RefundBookingInput", ec.unmarshalInputRefundBookingInput),
 			graphql.NewInputUnmarshaler("ReleaseHoldInput", ec.unmarshalInputReleaseHoldInput),
 			graphql.NewInputUnmarshaler("RemoveCancellationPolicyInput", ec.unmarshalInputRemoveCancellationPolicyInput),
+			graphql.NewInputUnmarshaler("RemoveMemberInput", ec.unmarshalInputRemoveMemberInput),
 			graphql.NewInputUnmarshaler("ReplayEventsBetweenInput", ec.unmarshalInputReplayEventsBetweenInput),
 			graphql.NewInputUnmarshaler("ReplayEventsInput", ec.unmarshalInputReplayEventsInput),
 			graphql.NewInputUnmarshaler("ResolveReviewInput", ec.unmarshalInputResolveReviewInput),
@@ -252,6 +260,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("SetTaxRateInput", ec.unmarshalInputSetTaxRateInput),
 			graphql.NewInputUnmarshaler("SetTermsInput", ec.unmarshalInputSetTermsInput),
 			graphql.NewInputUnmarshaler("StayInput", ec.unmarshalInputStayInput),
+			graphql.NewInputUnmarshaler("UnbindRoleInput", ec.unmarshalInputUnbindRoleInput),
 			graphql.NewInputUnmarshaler("UpdateWebhookEndpointInput", ec.unmarshalInputUpdateWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("WebhookEndpointInput", ec.unmarshalInputWebhookEndpointInput),
 		)
@@ -3044,6 +3053,294 @@ type OversoldNight {
   taken: Int!
 }
 `, BuiltIn: false},
+	{Name: "../schema/members.graphqls", Input: `extend type Query {
+  """
+  The tenant's members, removed ones too, by id. For owners, auditors and admin keys.
+  """
+  members(
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): MemberConnection!
+}
+
+extend type Mutation {
+  """
+  Lets a person sign in with an identity provider. They may do nothing until a role is bound to them.
+  For owners and admin keys, as are the other changes of members.
+  """
+  inviteMember(
+    "The member to be."
+    input: InviteMemberInput!
+  ): Member!
+  """
+  Gives a member a role, in the whole tenant or at one property, venue or show. It is known everywhere
+  after at most ten seconds.
+  """
+  bindRole(
+    "Who gets which role where."
+    input: BindRoleInput!
+  ): Member!
+  """
+  Takes a role away from a member. The last owner who has signed in keeps that role.
+  """
+  unbindRole(
+    "The role to be taken away."
+    input: UnbindRoleInput!
+  ): Member!
+  """
+  Ends a member for good, with all roles. The last owner who has signed in stays.
+  """
+  removeMember(
+    "The member to be removed."
+    input: RemoveMemberInput!
+  ): Member!
+}
+
+"""
+A person who works for the tenant, and signs in with an identity provider.
+"""
+type Member implements Node {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  What the identity provider calls itself: the issuer of the member's tokens.
+  """
+  issuer: String!
+  """
+  What the issuer calls the person; null until the first sign-in of who was invited by e-mail.
+  """
+  subject: String
+  """
+  The e-mail, for people.
+  """
+  email: String!
+  """
+  Where the member is between the invitation and the end.
+  """
+  state: MemberState!
+  """
+  The box office that the member sells through, if they sell.
+  """
+  channelId: ID
+  """
+  What the member is there for, and where.
+  """
+  roles: [RoleBinding!]!
+  """
+  When the member was invited.
+  """
+  createdAt: DateTime!
+  """
+  When the member first signed in; null when they never did.
+  """
+  firstSeenAt: DateTime
+  """
+  When the member was removed; null while they are not.
+  """
+  removedAt: DateTime
+}
+
+"""
+A role that a member has somewhere.
+"""
+type RoleBinding {
+  """
+  The id, for unbindRole.
+  """
+  id: ID!
+  """
+  What the member is there for.
+  """
+  role: MemberRole!
+  """
+  The only property where the role is good; null for a role that is bound to something else.
+  """
+  propertyId: ID
+  """
+  The only venue where the role is good; null for a role that is bound to something else.
+  """
+  venueId: ID
+  """
+  The only show at which the role is good; null for a role that is bound to something else.
+  """
+  showId: ID
+  """
+  The most that support gives back on one booking; null for none.
+  """
+  refundLimit: Money
+  """
+  When it was bound.
+  """
+  createdAt: DateTime!
+}
+
+"""
+Where a member is between the invitation and the end.
+"""
+enum MemberState {
+  "May sign in, and has not done so yet."
+  INVITED
+  "Has signed in."
+  ACTIVE
+  "May not sign in any more."
+  REMOVED
+}
+
+"""
+What a member is there for.
+"""
+enum MemberRole {
+  "Sets up and runs the tenant. Bound to the whole of it."
+  TENANT_OWNER
+  "Runs all hotels of the tenant, or those that it is bound to."
+  CHAIN_MANAGER
+  "Runs the property that it is bound to."
+  PROPERTY_MANAGER
+  "Runs the venue or the show that it is bound to."
+  VENUE_MANAGER
+  "Sets capacity, rates and restrictions, everywhere or where it is bound to."
+  REVENUE_MANAGER
+  "Sells to people who are there, everywhere or where it is bound to."
+  BOX_OFFICE
+  "Looks after the channels of sale. Bound to the whole tenant."
+  CHANNEL_MANAGER
+  "Sees what buyers bought and gives back up to a limit, everywhere or where it is bound to."
+  SUPPORT
+  "Sees everything and changes nothing, everywhere or where it is bound to."
+  AUDITOR
+}
+
+"""
+A page of members.
+"""
+type MemberConnection {
+  """
+  The members with their cursors.
+  """
+  edges: [MemberEdge!]!
+  """
+  The members alone.
+  """
+  nodes: [Member!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A member in a page.
+"""
+type MemberEdge {
+  """
+  Where the member stands in the list.
+  """
+  cursor: String!
+  """
+  The member.
+  """
+  node: Member!
+}
+
+"""
+A member to be.
+"""
+input InviteMemberInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The issuer of the person's tokens, one of those that the installation trusts; by default the only
+  one.
+  """
+  issuer: String
+  """
+  What the issuer calls the person, 1 to 255 characters. Without it, the first sign-in with the
+  e-mail takes the invitation, if the issuer says that it has verified the e-mail.
+  """
+  subject: String
+  """
+  The e-mail, a plain address.
+  """
+  email: String!
+  """
+  The box office that the member sells through; none for who sells nothing.
+  """
+  channel: ID
+}
+
+"""
+A role to be bound. At most one of property, venue and show; with none it is bound to the whole tenant.
+"""
+input BindRoleInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  Who gets the role.
+  """
+  member: ID!
+  """
+  What the member is to be there for.
+  """
+  role: MemberRole!
+  """
+  The only property where the role is to be good.
+  """
+  property: ID
+  """
+  The only venue where the role is to be good.
+  """
+  venue: ID
+  """
+  The only show at which the role is to be good.
+  """
+  show: ID
+  """
+  For SUPPORT: the most that the member gives back on one booking, in the currency that it was paid
+  in. Without it support only reads.
+  """
+  refundLimit: MoneyInput
+}
+
+"""
+A role to be taken away.
+"""
+input UnbindRoleInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  Who has the role.
+  """
+  member: ID!
+  """
+  The id of the role's binding.
+  """
+  binding: ID!
+}
+
+"""
+A member to be removed.
+"""
+input RemoveMemberInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The member.
+  """
+  member: ID!
+}
+`, BuiltIn: false},
 	{Name: "../schema/payments.graphqls", Input: `extend type Query {
   """
   What about money is open for longer than it should be, or waits for a person: open payments whose
@@ -4553,9 +4850,17 @@ type Viewer {
   """
   tenantId: ID
   """
-  The key that was presented.
+  The key that was presented; null for a member, who presented a token.
   """
-  keyId: ID!
+  keyId: ID
+  """
+  The member who signed in; null for a key.
+  """
+  memberId: ID
+  """
+  The member's roles, each once; none for a key, whose type is its role.
+  """
+  roles: [MemberRole!]!
   """
   What the key is for.
   """
@@ -4934,6 +5239,8 @@ enum KeyType {
   PARTNER
   "Is shown to browsers: reads public data and sells to guests with a session of their own."
   PUBLISHABLE
+  "Is no key: a member who signed in with an identity provider."
+  MEMBER
 }
 
 """
@@ -6010,6 +6317,54 @@ func (ec *executionContext) childFields_KeyEdge(ctx context.Context, field graph
 	return nil, fmt.Errorf("no field named %q was found under type KeyEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_Member(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Member_id(ctx, field)
+	case "issuer":
+		return ec.fieldContext_Member_issuer(ctx, field)
+	case "subject":
+		return ec.fieldContext_Member_subject(ctx, field)
+	case "email":
+		return ec.fieldContext_Member_email(ctx, field)
+	case "state":
+		return ec.fieldContext_Member_state(ctx, field)
+	case "channelId":
+		return ec.fieldContext_Member_channelId(ctx, field)
+	case "roles":
+		return ec.fieldContext_Member_roles(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Member_createdAt(ctx, field)
+	case "firstSeenAt":
+		return ec.fieldContext_Member_firstSeenAt(ctx, field)
+	case "removedAt":
+		return ec.fieldContext_Member_removedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Member", field.Name)
+}
+
+func (ec *executionContext) childFields_MemberConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_MemberConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_MemberConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_MemberConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MemberConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_MemberEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_MemberEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_MemberEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MemberEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_Money(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "amountMinor":
@@ -6390,6 +6745,26 @@ func (ec *executionContext) childFields_Review(ctx context.Context, field graphq
 	return nil, fmt.Errorf("no field named %q was found under type Review", field.Name)
 }
 
+func (ec *executionContext) childFields_RoleBinding(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_RoleBinding_id(ctx, field)
+	case "role":
+		return ec.fieldContext_RoleBinding_role(ctx, field)
+	case "propertyId":
+		return ec.fieldContext_RoleBinding_propertyId(ctx, field)
+	case "venueId":
+		return ec.fieldContext_RoleBinding_venueId(ctx, field)
+	case "showId":
+		return ec.fieldContext_RoleBinding_showId(ctx, field)
+	case "refundLimit":
+		return ec.fieldContext_RoleBinding_refundLimit(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_RoleBinding_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RoleBinding", field.Name)
+}
+
 func (ec *executionContext) childFields_RoomType(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -6768,6 +7143,10 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_tenantId(ctx, field)
 	case "keyId":
 		return ec.fieldContext_Viewer_keyId(ctx, field)
+	case "memberId":
+		return ec.fieldContext_Viewer_memberId(ctx, field)
+	case "roles":
+		return ec.fieldContext_Viewer_roles(ctx, field)
 	case "keyType":
 		return ec.fieldContext_Viewer_keyType(ctx, field)
 	case "mode":
@@ -7030,6 +7409,20 @@ func (ec *executionContext) childFields___Type(ctx context.Context, field graphq
 
 // region    ***************************** args.gotpl *****************************
 
+func (ec *executionContext) field_Mutation_bindRole_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (BindRoleInput, error) {
+			return ec.unmarshalNBindRoleInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBindRoleInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_cancelBooking_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7254,6 +7647,20 @@ func (ec *executionContext) field_Mutation_importChart_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_inviteMember_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (InviteMemberInput, error) {
+			return ec.unmarshalNInviteMemberInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐInviteMemberInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_markNoShow_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7330,6 +7737,20 @@ func (ec *executionContext) field_Mutation_removeCancellationPolicy_args(ctx con
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (RemoveCancellationPolicyInput, error) {
 			return ec.unmarshalNRemoveCancellationPolicyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRemoveCancellationPolicyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_removeMember_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (RemoveMemberInput, error) {
+			return ec.unmarshalNRemoveMemberInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRemoveMemberInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -7559,6 +7980,20 @@ func (ec *executionContext) field_Mutation_startGuestSession_args(ctx context.Co
 		return nil, err
 	}
 	args["region"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_unbindRole_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (UnbindRoleInput, error) {
+			return ec.unmarshalNUnbindRoleInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnbindRoleInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
 	return args, nil
 }
 
@@ -7925,6 +8360,28 @@ func (ec *executionContext) field_Query_keys_args(ctx context.Context, rawArgs m
 		return nil, err
 	}
 	args["after"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_members_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
 	return args, nil
 }
 
@@ -14197,6 +14654,396 @@ func (ec *executionContext) fieldContext_KeyEdge_node(_ context.Context, field g
 	return fc, nil
 }
 
+func (ec *executionContext) _Member_id(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Member_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Member_issuer(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_issuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Issuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Member_issuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "String")
+}
+
+func (ec *executionContext) _Member_subject(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_subject(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Subject, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Member_subject(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "String")
+}
+
+func (ec *executionContext) _Member_email(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_email(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Email, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Member_email(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "String")
+}
+
+func (ec *executionContext) _Member_state(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v MemberState) graphql.Marshaler {
+			return ec.marshalNMemberState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Member_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "MemberState")
+}
+
+func (ec *executionContext) _Member_channelId(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_channelId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChannelID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Member_channelId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Member_roles(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_roles(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Roles, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RoleBinding) graphql.Marshaler {
+			return ec.marshalNRoleBinding2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoleBindingᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Member_roles(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Member",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoleBinding(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Member_createdAt(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Member_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Member_firstSeenAt(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_firstSeenAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FirstSeenAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Member_firstSeenAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Member_removedAt(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_removedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RemovedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Member_removedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _MemberConnection_edges(ctx context.Context, field graphql.CollectedField, obj *MemberConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MemberConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []MemberEdge) graphql.Marshaler {
+			return ec.marshalNMemberEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MemberConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MemberConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MemberEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MemberConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *MemberConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MemberConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []Member) graphql.Marshaler {
+			return ec.marshalNMember2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MemberConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MemberConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Member(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MemberConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *MemberConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MemberConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MemberConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MemberConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MemberEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *MemberEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MemberEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MemberEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MemberEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _MemberEdge_node(ctx context.Context, field graphql.CollectedField, obj *MemberEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MemberEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Member) graphql.Marshaler {
+			return ec.marshalNMember2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MemberEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MemberEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Member(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Money_amountMinor(ctx context.Context, field graphql.CollectedField, obj *Money) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -15184,6 +16031,182 @@ func (ec *executionContext) fieldContext_Mutation_setHouseLimit(ctx context.Cont
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_setHouseLimit_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_inviteMember(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_inviteMember(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().InviteMember(ctx, fc.Args["input"].(InviteMemberInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Member) graphql.Marshaler {
+			return ec.marshalNMember2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_inviteMember(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Member(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_inviteMember_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_bindRole(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_bindRole(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().BindRole(ctx, fc.Args["input"].(BindRoleInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Member) graphql.Marshaler {
+			return ec.marshalNMember2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_bindRole(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Member(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_bindRole_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_unbindRole(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_unbindRole(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UnbindRole(ctx, fc.Args["input"].(UnbindRoleInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Member) graphql.Marshaler {
+			return ec.marshalNMember2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_unbindRole(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Member(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_unbindRole_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_removeMember(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_removeMember(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RemoveMember(ctx, fc.Args["input"].(RemoveMemberInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Member) graphql.Marshaler {
+			return ec.marshalNMember2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_removeMember(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Member(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_removeMember_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -18466,6 +19489,50 @@ func (ec *executionContext) fieldContext_Query_hold(ctx context.Context, field g
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_members(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_members(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Members(ctx, fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *MemberConnection) graphql.Marshaler {
+			return ec.marshalNMemberConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_members(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MemberConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_members_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_unresolvedPayments(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20309,6 +21376,176 @@ func (ec *executionContext) _Review_resolvedAt(ctx context.Context, field graphq
 }
 func (ec *executionContext) fieldContext_Review_resolvedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Review", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _RoleBinding_id(ctx context.Context, field graphql.CollectedField, obj *RoleBinding) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoleBinding_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoleBinding_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RoleBinding_role(ctx context.Context, field graphql.CollectedField, obj *RoleBinding) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoleBinding_role(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Role, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v MemberRole) graphql.Marshaler {
+			return ec.marshalNMemberRole2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRole(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoleBinding_role(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "MemberRole")
+}
+
+func (ec *executionContext) _RoleBinding_propertyId(ctx context.Context, field graphql.CollectedField, obj *RoleBinding) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoleBinding_propertyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PropertyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RoleBinding_propertyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RoleBinding_venueId(ctx context.Context, field graphql.CollectedField, obj *RoleBinding) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoleBinding_venueId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.VenueID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RoleBinding_venueId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RoleBinding_showId(ctx context.Context, field graphql.CollectedField, obj *RoleBinding) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoleBinding_showId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShowID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RoleBinding_showId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RoleBinding_refundLimit(ctx context.Context, field graphql.CollectedField, obj *RoleBinding) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoleBinding_refundLimit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RefundLimit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Money) graphql.Marshaler {
+			return ec.marshalOMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RoleBinding_refundLimit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RoleBinding",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RoleBinding_createdAt(ctx context.Context, field graphql.CollectedField, obj *RoleBinding) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoleBinding_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoleBinding_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _RoomType_id(ctx context.Context, field graphql.CollectedField, obj *RoomType) (ret graphql.Marshaler) {
@@ -23469,15 +24706,61 @@ func (ec *executionContext) _Viewer_keyId(ctx context.Context, field graphql.Col
 			return obj.KeyID, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNID2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Viewer_keyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Viewer", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Viewer_memberId(ctx context.Context, field graphql.CollectedField, obj *Viewer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Viewer_memberId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MemberID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Viewer_memberId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Viewer", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Viewer_roles(ctx context.Context, field graphql.CollectedField, obj *Viewer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Viewer_roles(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Roles, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []MemberRole) graphql.Marshaler {
+			return ec.marshalNMemberRole2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRoleᚄ(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Viewer_keyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Viewer", field, false, false, "ID")
+func (ec *executionContext) fieldContext_Viewer_roles(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Viewer", field, false, false, "MemberRole")
 }
 
 func (ec *executionContext) _Viewer_keyType(ctx context.Context, field graphql.CollectedField, obj *Viewer) (ret graphql.Marshaler) {
@@ -25682,6 +26965,90 @@ func (ec *executionContext) fieldContext___Type_isOneOf(_ context.Context, field
 
 // region    **************************** input.gotpl *****************************
 
+func (ec *executionContext) unmarshalInputBindRoleInput(ctx context.Context, obj any) (BindRoleInput, error) {
+	var it BindRoleInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "member", "role", "property", "venue", "show", "refundLimit"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "member":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("member"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Member = data
+		case "role":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("role"))
+			data, err := ec.unmarshalNMemberRole2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRole(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Role = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "venue":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("venue"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Venue = data
+		case "show":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("show"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Show = data
+		case "refundLimit":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("refundLimit"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RefundLimit = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalBindRoleInput unmarshals raw into the BindRoleInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalBindRoleInput(ctx context.Context, raw any) (BindRoleInput, error) {
+	var out BindRoleInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "BindRoleInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputBookingLinesInput(ctx context.Context, obj any) (BookingLinesInput, error) {
 	var it BookingLinesInput
 	if obj == nil {
@@ -27086,6 +28453,76 @@ func UnmarshalImportChartInput(ctx context.Context, raw any) (ImportChartInput, 
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputInviteMemberInput(ctx context.Context, obj any) (InviteMemberInput, error) {
+	var it InviteMemberInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "issuer", "subject", "email", "channel"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "issuer":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("issuer"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Issuer = data
+		case "subject":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("subject"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Subject = data
+		case "email":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("email"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Email = data
+		case "channel":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("channel"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Channel = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalInviteMemberInput unmarshals raw into the InviteMemberInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalInviteMemberInput(ctx context.Context, raw any) (InviteMemberInput, error) {
+	var out InviteMemberInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "InviteMemberInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputMoneyInput(ctx context.Context, obj any) (MoneyInput, error) {
 	var it MoneyInput
 	if obj == nil {
@@ -27760,6 +29197,55 @@ func (ec *executionContext) unmarshalInputRemoveCancellationPolicyInput(ctx cont
 func UnmarshalRemoveCancellationPolicyInput(ctx context.Context, raw any) (RemoveCancellationPolicyInput, error) {
 	var out RemoveCancellationPolicyInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "RemoveCancellationPolicyInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputRemoveMemberInput(ctx context.Context, obj any) (RemoveMemberInput, error) {
+	var it RemoveMemberInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "member"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "member":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("member"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Member = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRemoveMemberInput unmarshals raw into the RemoveMemberInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRemoveMemberInput(ctx context.Context, raw any) (RemoveMemberInput, error) {
+	var out RemoveMemberInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RemoveMemberInput", raw, &out)
 	return out, err
 }
 
@@ -28764,6 +30250,62 @@ func UnmarshalStayInput(ctx context.Context, raw any) (StayInput, error) {
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputUnbindRoleInput(ctx context.Context, obj any) (UnbindRoleInput, error) {
+	var it UnbindRoleInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "member", "binding"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "member":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("member"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Member = data
+		case "binding":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("binding"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Binding = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalUnbindRoleInput unmarshals raw into the UnbindRoleInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUnbindRoleInput(ctx context.Context, raw any) (UnbindRoleInput, error) {
+	var out UnbindRoleInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UnbindRoleInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputUpdateWebhookEndpointInput(ctx context.Context, obj any) (UpdateWebhookEndpointInput, error) {
 	var it UpdateWebhookEndpointInput
 	if obj == nil {
@@ -29068,6 +30610,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Property(ctx, sel, obj)
+	case Member:
+		return ec._Member(ctx, sel, &obj)
+	case *Member:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Member(ctx, sel, obj)
 	case Key:
 		return ec._Key(ctx, sel, &obj)
 	case *Key:
@@ -31675,6 +33224,165 @@ func (ec *executionContext) _KeyEdge(ctx context.Context, sel ast.SelectionSet, 
 	return out
 }
 
+var memberImplementors = []string{"Member", "Node"}
+
+func (ec *executionContext) _Member(ctx context.Context, sel ast.SelectionSet, obj *Member) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, memberImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Member")
+		case "id":
+			out.Values[i] = ec._Member_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "issuer":
+			out.Values[i] = ec._Member_issuer(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "subject":
+			out.Values[i] = ec._Member_subject(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "email":
+			out.Values[i] = ec._Member_email(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._Member_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "channelId":
+			out.Values[i] = ec._Member_channelId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "roles":
+			out.Values[i] = ec._Member_roles(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._Member_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "firstSeenAt":
+			out.Values[i] = ec._Member_firstSeenAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "removedAt":
+			out.Values[i] = ec._Member_removedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var memberConnectionImplementors = []string{"MemberConnection"}
+
+func (ec *executionContext) _MemberConnection(ctx context.Context, sel ast.SelectionSet, obj *MemberConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, memberConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MemberConnection")
+		case "edges":
+			out.Values[i] = ec._MemberConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._MemberConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._MemberConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var memberEdgeImplementors = []string{"MemberEdge"}
+
+func (ec *executionContext) _MemberEdge(ctx context.Context, sel ast.SelectionSet, obj *MemberEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, memberEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MemberEdge")
+		case "cursor":
+			out.Values[i] = ec._MemberEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._MemberEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var moneyImplementors = []string{"Money"}
 
 func (ec *executionContext) _Money(ctx context.Context, sel ast.SelectionSet, obj *Money) graphql.Marshaler {
@@ -31880,6 +33588,34 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "setHouseLimit":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_setHouseLimit(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "inviteMember":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_inviteMember(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "bindRole":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_bindRole(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unbindRole":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_unbindRole(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "removeMember":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_removeMember(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -32947,6 +34683,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_hold(ctx, field)
 				})
+		case "members":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_members(ctx, field)
+				})
 		case "unresolvedPayments":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, true,
@@ -33519,6 +35261,69 @@ func (ec *executionContext) _Review(ctx context.Context, sel ast.SelectionSet, o
 			}
 		case "resolvedAt":
 			out.Values[i] = ec._Review_resolvedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var roleBindingImplementors = []string{"RoleBinding"}
+
+func (ec *executionContext) _RoleBinding(ctx context.Context, sel ast.SelectionSet, obj *RoleBinding) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, roleBindingImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RoleBinding")
+		case "id":
+			out.Values[i] = ec._RoleBinding_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "role":
+			out.Values[i] = ec._RoleBinding_role(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "propertyId":
+			out.Values[i] = ec._RoleBinding_propertyId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "venueId":
+			out.Values[i] = ec._RoleBinding_venueId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "showId":
+			out.Values[i] = ec._RoleBinding_showId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "refundLimit":
+			out.Values[i] = ec._RoleBinding_refundLimit(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._RoleBinding_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -34788,6 +36593,16 @@ func (ec *executionContext) _Viewer(ctx context.Context, sel ast.SelectionSet, o
 			}
 		case "keyId":
 			out.Values[i] = ec._Viewer_keyId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "memberId":
+			out.Values[i] = ec._Viewer_memberId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "roles":
+			out.Values[i] = ec._Viewer_roles(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -35700,6 +37515,11 @@ func (ec *executionContext) marshalNAuditReport2ᚖgithubᚗcomᚋholdfastᚋhol
 	return ec._AuditReport(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNBindRoleInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBindRoleInput(ctx context.Context, v any) (BindRoleInput, error) {
+	res, err := ec.unmarshalInputBindRoleInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNBooking2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBooking(ctx context.Context, sel ast.SelectionSet, v Booking) graphql.Marshaler {
 	return ec._Booking(ctx, sel, &v)
 }
@@ -36593,6 +38413,11 @@ func (ec *executionContext) marshalNInt642int64(ctx context.Context, sel ast.Sel
 	return res
 }
 
+func (ec *executionContext) unmarshalNInviteMemberInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐInviteMemberInput(ctx context.Context, v any) (InviteMemberInput, error) {
+	res, err := ec.unmarshalInputInviteMemberInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNKey2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐKey(ctx context.Context, sel ast.SelectionSet, v Key) graphql.Marshaler {
 	return ec._Key(ctx, sel, &v)
 }
@@ -36693,6 +38518,112 @@ func (ec *executionContext) marshalNMarkNoShowResult2githubᚗcomᚋholdfastᚋh
 		return graphql.Null
 	}
 	return ec._MarkNoShowResult(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNMember2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx context.Context, sel ast.SelectionSet, v Member) graphql.Marshaler {
+	return ec._Member(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNMember2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberᚄ(ctx context.Context, sel ast.SelectionSet, v []Member) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNMember2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNMember2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx context.Context, sel ast.SelectionSet, v *Member) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "Member!")
+		return graphql.Null
+	}
+	return ec._Member(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNMemberConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberConnection(ctx context.Context, sel ast.SelectionSet, v *MemberConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "MemberConnection!")
+		return graphql.Null
+	}
+	return ec._MemberConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNMemberEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberEdge(ctx context.Context, sel ast.SelectionSet, v MemberEdge) graphql.Marshaler {
+	return ec._MemberEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNMemberEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []MemberEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNMemberEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNMemberRole2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRole(ctx context.Context, v any) (MemberRole, error) {
+	var res MemberRole
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNMemberRole2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRole(ctx context.Context, sel ast.SelectionSet, v MemberRole) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNMemberRole2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRoleᚄ(ctx context.Context, v any) ([]MemberRole, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]MemberRole, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNMemberRole2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRole(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNMemberRole2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRoleᚄ(ctx context.Context, sel ast.SelectionSet, v []MemberRole) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNMemberRole2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRole(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNMemberState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberState(ctx context.Context, v any) (MemberState, error) {
+	var res MemberState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNMemberState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberState(ctx context.Context, sel ast.SelectionSet, v MemberState) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx context.Context, sel ast.SelectionSet, v Money) graphql.Marshaler {
@@ -37148,6 +39079,11 @@ func (ec *executionContext) unmarshalNRemoveCancellationPolicyInput2githubᚗcom
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNRemoveMemberInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRemoveMemberInput(ctx context.Context, v any) (RemoveMemberInput, error) {
+	res, err := ec.unmarshalInputRemoveMemberInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNRepair2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepair(ctx context.Context, sel ast.SelectionSet, v Repair) graphql.Marshaler {
 	return ec._Repair(ctx, sel, &v)
 }
@@ -37279,6 +39215,26 @@ func (ec *executionContext) marshalNReview2ᚖgithubᚗcomᚋholdfastᚋholdfast
 func (ec *executionContext) unmarshalNRevokeKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRevokeKeyInput(ctx context.Context, v any) (RevokeKeyInput, error) {
 	res, err := ec.unmarshalInputRevokeKeyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRoleBinding2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoleBinding(ctx context.Context, sel ast.SelectionSet, v RoleBinding) graphql.Marshaler {
+	return ec._RoleBinding(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRoleBinding2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoleBindingᚄ(ctx context.Context, sel ast.SelectionSet, v []RoleBinding) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRoleBinding2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoleBinding(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNRoomType2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomType(ctx context.Context, sel ast.SelectionSet, v RoomType) graphql.Marshaler {
@@ -37611,6 +39567,11 @@ func (ec *executionContext) marshalNTerms2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 		return graphql.Null
 	}
 	return ec._Terms(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNUnbindRoleInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnbindRoleInput(ctx context.Context, v any) (UnbindRoleInput, error) {
+	res, err := ec.unmarshalInputUnbindRoleInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNUnit2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnit(ctx context.Context, sel ast.SelectionSet, v Unit) graphql.Marshaler {
