@@ -102,7 +102,7 @@ type OversoldNight struct {
 
 // CreateRoomType adds a room type to a property.
 func (s *Service) CreateRoomType(ctx context.Context, actor tenants.Actor, requestKey string, input NewRoomType) (RoomTypeID, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionRoomTypeCreate, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionRoomTypeCreate, "property", input.Property.Region, input.Property.UUID); err != nil {
 		return RoomTypeID{}, err
 	}
 	if err := checkName("name", input.Name); err != nil {
@@ -127,7 +127,7 @@ func (s *Service) CreateRoomType(ctx context.Context, actor tenants.Actor, reque
 // SetNights writes the same change on every night of a range, in one transaction. Nights outside
 // the range and everything the change does not name stay as they are.
 func (s *Service) SetNights(ctx context.Context, actor tenants.Actor, roomType RoomTypeID, nights NightRange, change NightChange) (NightsSet, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionNightsSet, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionNightsSet, "room type", roomType.Region, roomType.UUID); err != nil {
 		return NightsSet{}, err
 	}
 	dates, err := nights.dates("nights")
@@ -143,7 +143,7 @@ func (s *Service) SetNights(ctx context.Context, actor tenants.Actor, roomType R
 
 // WriteNights writes a change of its own on each night, in one transaction: all or none.
 func (s *Service) WriteNights(ctx context.Context, actor tenants.Actor, roomType RoomTypeID, changes []DatedChange) (NightsSet, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionNightsSet, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionNightsSet, "room type", roomType.Region, roomType.UUID); err != nil {
 		return NightsSet{}, err
 	}
 	if len(changes) < 1 || len(changes) > MaxNightsPerEdit {
@@ -234,7 +234,7 @@ func writeNightsTx(ctx context.Context, tx pgx.Tx, at place, roomType uuid.UUID,
 // SetHouseLimit caps the sum over all room types of a property on each night of a range; nil
 // removes the cap.
 func (s *Service) SetHouseLimit(ctx context.Context, actor tenants.Actor, property tenants.PropertyID, nights NightRange, limit *int64) (NightsSet, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionHouseLimitsSet, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionHouseLimitsSet, "property", property.Region, property.UUID); err != nil {
 		return NightsSet{}, err
 	}
 	dates, err := nights.dates("nights")

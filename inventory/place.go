@@ -20,7 +20,7 @@ import (
 // share the next transaction; see combiner and batch. A request over several of them has a
 // transaction of its own.
 func (s *Service) PlaceHold(ctx context.Context, actor tenants.Actor, input PlaceHold) (Hold, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionHoldPlace, actor.Tenant); err != nil {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionHoldPlace, actor.Tenant)); err != nil {
 		return Hold{}, err
 	}
 	buyer, ok := actor.Buyer()
@@ -29,6 +29,9 @@ func (s *Service) PlaceHold(ctx context.Context, actor tenants.Actor, input Plac
 	}
 	c, err := input.claim()
 	if err != nil {
+		return Hold{}, err
+	}
+	if err := s.authorizeClaim(ctx, actor, policies.ActionHoldPlace, c); err != nil {
 		return Hold{}, err
 	}
 	input.PresaleCode = c.presaleCode
