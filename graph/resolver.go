@@ -32,6 +32,10 @@ type Tenants interface {
 	RemoveMember(ctx context.Context, actor tenants.Actor, requestKey string, id tenants.MemberID) (tenants.Member, error)
 	Member(ctx context.Context, actor tenants.Actor, id tenants.MemberID) (tenants.Member, error)
 	Members(ctx context.Context, actor tenants.Actor, after tenants.MemberID, limit int) (tenants.Page[tenants.Member], error)
+	RotateKey(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.KeyRotation) (tenants.KeyCreated, error)
+	CreateCustomerSecret(ctx context.Context, actor tenants.Actor, requestKey string, channel tenants.ChannelID) (tenants.CustomerSecretCreated, error)
+	EndCustomerSecret(ctx context.Context, actor tenants.Actor, id tenants.CustomerSecretID) (tenants.CustomerSecret, error)
+	CustomerSecrets(ctx context.Context, actor tenants.Actor, channel tenants.ChannelID) ([]tenants.CustomerSecret, error)
 	RevokeKey(ctx context.Context, actor tenants.Actor, tenant tenants.TenantID, id tenants.KeyID) (tenants.Key, error)
 	StartGuestSession(ctx context.Context, actor tenants.Actor, region ids.Region) (tenants.GuestSession, error)
 

@@ -92,8 +92,12 @@ func keyView(k tenants.Key) generated.Key {
 	return generated.Key{
 		ID: k.ID.String(), TenantID: idOrNull(k.Tenant), ChannelID: idOrNull(k.Channel), Kind: generated.KeyType(k.Type),
 		Mode: generated.KeyMode(k.Mode), Name: k.Name, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
-		LastUsedAt: k.LastUsedAt,
+		LastUsedAt: k.LastUsedAt, AllowedOrigins: append([]string{}, k.AllowedOrigins...), ReplacesID: idOrNull(k.Replaces),
 	}
+}
+
+func customerSecretView(c tenants.CustomerSecret) generated.CustomerSecret {
+	return generated.CustomerSecret{ID: c.ID.String(), ChannelID: c.Channel.String(), CreatedAt: c.CreatedAt, EndedAt: c.EndedAt}
 }
 
 func keyCreatedView(c tenants.KeyCreated) generated.KeyCreated {

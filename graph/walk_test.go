@@ -35,7 +35,7 @@ func idKinds() map[string]string {
 		"show": "show", "seats": "seat", "pool": "pool", "roomType": "room", "venue": "venue", "event": "event", "chart": "chart",
 		"presaleCode": "presale",
 		"property":    "prop", "priceLevel": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
-		"member": "member", "binding": "bind",
+		"member": "member", "binding": "bind", "customerSecret": "csec",
 		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
 		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
 		"Query.booking": "book", "Query.tenant": "tenant",
@@ -214,7 +214,7 @@ func (h *house) ids() (own map[string]string, guest client) {
 	member, _ := h.invite()
 	bound := h.bind(member.ID, "AUDITOR", nil)
 	return map[string]string{
-		"member": member.ID, "bind": bound.Roles[0].ID,
+		"member": member.ID, "bind": bound.Roles[0].ID, "csec": h.customerSecret(h.partners).ID,
 		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
 		"presale": h.presaleCode(),
@@ -346,7 +346,7 @@ func TestPlacesOfOthersAreAnsweredLikeRandomOnes(t *testing.T) {
 	own, _ := h.ids()
 	there, _ := beside.ids()
 	// What belongs to no place is not what this is about.
-	for _, kind := range []string{"tenant", "chan", "key", "member", "bind", "endpoint", "evt", "refund"} {
+	for _, kind := range []string{"tenant", "chan", "key", "member", "bind", "endpoint", "evt", "refund", "csec"} {
 		delete(there, kind)
 	}
 	before := digest(t, h.tenant)

@@ -32,7 +32,9 @@ type Service struct {
 	keys     *credentialCache[knownKey]
 	sessions *credentialCache[knownSession]
 	grants   *credentialCache[knownGrants]
-	lookups  singleflight.Group
+	// customers has the secrets that sign references to customers.
+	customers *credentialCache[knownSecret]
+	lookups   singleflight.Group
 
 	// usedWriters has a place for each write of last_used_at that is under way.
 	usedWriters chan struct{}
@@ -130,6 +132,7 @@ func NewService(d *db.DB, authorizer Authorizer, config Config) *Service {
 		keys:        newCredentialCache[knownKey](config.KeyCacheSize),
 		sessions:    newCredentialCache[knownSession](config.SessionCacheSize),
 		grants:      newCredentialCache[knownGrants](config.KeyCacheSize),
+		customers:   newCredentialCache[knownSecret](config.KeyCacheSize),
 		usedWriters: make(chan struct{}, maxUsedWriters),
 	}
 }

@@ -108,6 +108,9 @@ type MutationResolver interface {
 	CreateChannel(ctx context.Context, input CreateChannelInput) (*Channel, error)
 	SetChannelSuspended(ctx context.Context, input SetChannelSuspendedInput) (*Channel, error)
 	CreateKey(ctx context.Context, input CreateKeyInput) (*KeyCreated, error)
+	RotateKey(ctx context.Context, input RotateKeyInput) (*KeyCreated, error)
+	CreateCustomerSecret(ctx context.Context, input CreateCustomerSecretInput) (*CustomerSecretCreated, error)
+	EndCustomerSecret(ctx context.Context, input EndCustomerSecretInput) (*CustomerSecret, error)
 	RevokeKey(ctx context.Context, input RevokeKeyInput) (*Key, error)
 	StartGuestSession(ctx context.Context, region *string) (*GuestSession, error)
 	SetTerms(ctx context.Context, input SetTermsInput) (*Terms, error)
@@ -152,6 +155,7 @@ type QueryResolver interface {
 	Venue(ctx context.Context, id string) (*Venue, error)
 	Channels(ctx context.Context, first int64, after *string) (*ChannelConnection, error)
 	Keys(ctx context.Context, tenant *string, first int64, after *string) (*KeyConnection, error)
+	CustomerSecrets(ctx context.Context, channel string) ([]CustomerSecret, error)
 	Terms(ctx context.Context, show *string, property *string) (*Terms, error)
 }
 type RefusedLineResolver interface {
@@ -218,6 +222,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("CheckoutInput", ec.unmarshalInputCheckoutInput),
 			graphql.NewInputUnmarshaler("ContactInput", ec.unmarshalInputContactInput),
 			graphql.NewInputUnmarshaler("CreateChannelInput", ec.unmarshalInputCreateChannelInput),
+			graphql.NewInputUnmarshaler("CreateCustomerSecretInput", ec.unmarshalInputCreateCustomerSecretInput),
 			graphql.NewInputUnmarshaler("CreateEventInput", ec.unmarshalInputCreateEventInput),
 			graphql.NewInputUnmarshaler("CreateKeyInput", ec.unmarshalInputCreateKeyInput),
 			graphql.NewInputUnmarshaler("CreatePresaleCodesInput", ec.unmarshalInputCreatePresaleCodesInput),
@@ -227,6 +232,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("CreateTenantInput", ec.unmarshalInputCreateTenantInput),
 			graphql.NewInputUnmarshaler("CreateWebhookEndpointInput", ec.unmarshalInputCreateWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("DeleteWebhookEndpointInput", ec.unmarshalInputDeleteWebhookEndpointInput),
+			graphql.NewInputUnmarshaler("EndCustomerSecretInput", ec.unmarshalInputEndCustomerSecretInput),
 			graphql.NewInputUnmarshaler("ExtendHoldInput", ec.unmarshalInputExtendHoldInput),
 			graphql.NewInputUnmarshaler("HoldLineInput", ec.unmarshalInputHoldLineInput),
 			graphql.NewInputUnmarshaler("HostedPaymentInput", ec.unmarshalInputHostedPaymentInput),
@@ -249,6 +255,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("ResolveReviewInput", ec.unmarshalInputResolveReviewInput),
 			graphql.NewInputUnmarshaler("RetryRefundInput", ec.unmarshalInputRetryRefundInput),
 			graphql.NewInputUnmarshaler("RevokeKeyInput", ec.unmarshalInputRevokeKeyInput),
+			graphql.NewInputUnmarshaler("RotateKeyInput", ec.unmarshalInputRotateKeyInput),
 			graphql.NewInputUnmarshaler("SeatsInput", ec.unmarshalInputSeatsInput),
 			graphql.NewInputUnmarshaler("SetCancellationPolicyInput", ec.unmarshalInputSetCancellationPolicyInput),
 			graphql.NewInputUnmarshaler("SetChannelSuspendedInput", ec.unmarshalInputSetChannelSuspendedInput),
@@ -4781,6 +4788,17 @@ type PoolCapacitySet {
   ): KeyConnection!
 }
 
+extend type Query {
+  """
+  The secrets that sign references to customers of a channel, the oldest first, at most 100. For who may
+  make them.
+  """
+  customerSecrets(
+    "The channel."
+    channel: ID!
+  ): [CustomerSecret!]!
+}
+
 extend type Mutation {
   """
   Sets up a tenant with its box office and its first admin key. For platform keys.
@@ -4824,6 +4842,30 @@ extend type Mutation {
     "The key to be."
     input: CreateKeyInput!
   ): KeyCreated!
+  """
+  Issues a key like another one, which still works for a while beside it. The new secret is shown in
+  this answer and never again.
+  """
+  rotateKey(
+    "The key to be replaced."
+    input: RotateKeyInput!
+  ): KeyCreated!
+  """
+  Makes a secret with which a seller signs references to customers of its own, who then need no guest
+  session. It is shown in this answer and never again. For owners, channel managers, admin keys and, of
+  their own channel, partner keys.
+  """
+  createCustomerSecret(
+    "The secret to be."
+    input: CreateCustomerSecretInput!
+  ): CustomerSecretCreated!
+  """
+  Ends a secret: what it signed opens nothing any more. What customers hold and have bought stays theirs.
+  """
+  endCustomerSecret(
+    "The secret to be ended."
+    input: EndCustomerSecretInput!
+  ): CustomerSecret!
   """
   Ends a key for good. It is refused everywhere after at most ten seconds.
   """
@@ -5225,6 +5267,50 @@ type Key implements Node {
   When it was last used, about an hour exact; null when it never was.
   """
   lastUsedAt: DateTime
+  """
+  The origins of the pages that may present a publishable key; none means any.
+  """
+  allowedOrigins: [String!]!
+  """
+  The key whose successor this one is; null for a key that replaces none.
+  """
+  replacesId: ID
+}
+
+"""
+A secret with which a seller signs references to customers of its own.
+"""
+type CustomerSecret {
+  """
+  The public id, which stands in what it signs.
+  """
+  id: ID!
+  """
+  The channel whose customers it signs for.
+  """
+  channelId: ID!
+  """
+  When it was made.
+  """
+  createdAt: DateTime!
+  """
+  When it was ended; null while it signs.
+  """
+  endedAt: DateTime
+}
+
+"""
+A customer secret that was made.
+"""
+type CustomerSecretCreated {
+  """
+  The secret without its text.
+  """
+  customerSecret: CustomerSecret!
+  """
+  The text that signs. Null when this answers a repeated request: it is shown only once.
+  """
+  secret: String
 }
 
 """
@@ -5449,6 +5535,61 @@ input CreateKeyInput {
   When it stops working, within ten years; null for a key that works until it is revoked.
   """
   expiresAt: DateTime
+  """
+  For PUBLISHABLE: the origins of the pages that may present it, up to 20, such as
+  "https://tickets.example.com"; none means any. What is no page has no origin and is not refused.
+  """
+  allowedOrigins: [String!]
+}
+
+"""
+A key to be replaced.
+"""
+input RotateKeyInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  Whose key it is; by default the tenant of the key that asks.
+  """
+  tenant: ID
+  """
+  The key to be replaced. Its successor has its kind, mode, name, channel and origins.
+  """
+  key: ID!
+  """
+  How long the old key still works, 0 to 2592000 seconds.
+  """
+  overlapSeconds: Int! = 86400
+  """
+  When the new key stops working, within ten years; null for one that works until it is revoked.
+  """
+  expiresAt: DateTime
+}
+
+"""
+A customer secret to be.
+"""
+input CreateCustomerSecretInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The channel whose customers it signs for.
+  """
+  channel: ID!
+}
+
+"""
+A customer secret to be ended.
+"""
+input EndCustomerSecretInput {
+  """
+  The secret.
+  """
+  customerSecret: ID!
 }
 
 """
@@ -6123,6 +6264,30 @@ func (ec *executionContext) childFields_Contact(ctx context.Context, field graph
 	return nil, fmt.Errorf("no field named %q was found under type Contact", field.Name)
 }
 
+func (ec *executionContext) childFields_CustomerSecret(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_CustomerSecret_id(ctx, field)
+	case "channelId":
+		return ec.fieldContext_CustomerSecret_channelId(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_CustomerSecret_createdAt(ctx, field)
+	case "endedAt":
+		return ec.fieldContext_CustomerSecret_endedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CustomerSecret", field.Name)
+}
+
+func (ec *executionContext) childFields_CustomerSecretCreated(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "customerSecret":
+		return ec.fieldContext_CustomerSecretCreated_customerSecret(ctx, field)
+	case "secret":
+		return ec.fieldContext_CustomerSecretCreated_secret(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CustomerSecretCreated", field.Name)
+}
+
 func (ec *executionContext) childFields_Dispute(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -6281,6 +6446,10 @@ func (ec *executionContext) childFields_Key(ctx context.Context, field graphql.C
 		return ec.fieldContext_Key_revokedAt(ctx, field)
 	case "lastUsedAt":
 		return ec.fieldContext_Key_lastUsedAt(ctx, field)
+	case "allowedOrigins":
+		return ec.fieldContext_Key_allowedOrigins(ctx, field)
+	case "replacesId":
+		return ec.fieldContext_Key_replacesId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Key", field.Name)
 }
@@ -7479,6 +7648,20 @@ func (ec *executionContext) field_Mutation_createChannel_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createCustomerSecret_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CreateCustomerSecretInput, error) {
+			return ec.unmarshalNCreateCustomerSecretInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateCustomerSecretInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createEvent_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -7611,6 +7794,20 @@ func (ec *executionContext) field_Mutation_deleteWebhookEndpoint_args(ctx contex
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (DeleteWebhookEndpointInput, error) {
 			return ec.unmarshalNDeleteWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeleteWebhookEndpointInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_endCustomerSecret_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (EndCustomerSecretInput, error) {
+			return ec.unmarshalNEndCustomerSecretInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEndCustomerSecretInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -7821,6 +8018,20 @@ func (ec *executionContext) field_Mutation_revokeKey_args(ctx context.Context, r
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (RevokeKeyInput, error) {
 			return ec.unmarshalNRevokeKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRevokeKeyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_rotateKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (RotateKeyInput, error) {
+			return ec.unmarshalNRotateKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRotateKeyInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -8212,6 +8423,20 @@ func (ec *executionContext) field_Query_chart_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_customerSecrets_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "channel",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["channel"] = arg0
 	return args, nil
 }
 
@@ -13048,6 +13273,153 @@ func (ec *executionContext) fieldContext_Contact_email(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Contact", field, false, false, "String")
 }
 
+func (ec *executionContext) _CustomerSecret_id(ctx context.Context, field graphql.CollectedField, obj *CustomerSecret) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CustomerSecret_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CustomerSecret_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CustomerSecret", field, false, false, "ID")
+}
+
+func (ec *executionContext) _CustomerSecret_channelId(ctx context.Context, field graphql.CollectedField, obj *CustomerSecret) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CustomerSecret_channelId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChannelID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CustomerSecret_channelId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CustomerSecret", field, false, false, "ID")
+}
+
+func (ec *executionContext) _CustomerSecret_createdAt(ctx context.Context, field graphql.CollectedField, obj *CustomerSecret) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CustomerSecret_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CustomerSecret_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CustomerSecret", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _CustomerSecret_endedAt(ctx context.Context, field graphql.CollectedField, obj *CustomerSecret) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CustomerSecret_endedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EndedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CustomerSecret_endedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CustomerSecret", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _CustomerSecretCreated_customerSecret(ctx context.Context, field graphql.CollectedField, obj *CustomerSecretCreated) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CustomerSecretCreated_customerSecret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CustomerSecret, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CustomerSecret) graphql.Marshaler {
+			return ec.marshalNCustomerSecret2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecret(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CustomerSecretCreated_customerSecret(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CustomerSecretCreated",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CustomerSecret(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CustomerSecretCreated_secret(ctx context.Context, field graphql.CollectedField, obj *CustomerSecretCreated) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CustomerSecretCreated_secret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Secret, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CustomerSecretCreated_secret(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CustomerSecretCreated", field, false, false, "String")
+}
+
 func (ec *executionContext) _Dispute_id(ctx context.Context, field graphql.CollectedField, obj *Dispute) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -14446,6 +14818,52 @@ func (ec *executionContext) _Key_lastUsedAt(ctx context.Context, field graphql.C
 }
 func (ec *executionContext) fieldContext_Key_lastUsedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Key", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Key_allowedOrigins(ctx context.Context, field graphql.CollectedField, obj *Key) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Key_allowedOrigins(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AllowedOrigins, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Key_allowedOrigins(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Key", field, false, false, "String")
+}
+
+func (ec *executionContext) _Key_replacesId(ctx context.Context, field graphql.CollectedField, obj *Key) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Key_replacesId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReplacesID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Key_replacesId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Key", field, false, false, "ID")
 }
 
 func (ec *executionContext) _KeyConnection_edges(ctx context.Context, field graphql.CollectedField, obj *KeyConnection) (ret graphql.Marshaler) {
@@ -16867,6 +17285,138 @@ func (ec *executionContext) fieldContext_Mutation_createKey(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_createKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_rotateKey(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_rotateKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RotateKey(ctx, fc.Args["input"].(RotateKeyInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *KeyCreated) graphql.Marshaler {
+			return ec.marshalNKeyCreated2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐKeyCreated(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_rotateKey(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_KeyCreated(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_rotateKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createCustomerSecret(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createCustomerSecret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateCustomerSecret(ctx, fc.Args["input"].(CreateCustomerSecretInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CustomerSecretCreated) graphql.Marshaler {
+			return ec.marshalNCustomerSecretCreated2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecretCreated(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createCustomerSecret(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CustomerSecretCreated(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createCustomerSecret_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_endCustomerSecret(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_endCustomerSecret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().EndCustomerSecret(ctx, fc.Args["input"].(EndCustomerSecretInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CustomerSecret) graphql.Marshaler {
+			return ec.marshalNCustomerSecret2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecret(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_endCustomerSecret(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CustomerSecret(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_endCustomerSecret_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -20219,6 +20769,50 @@ func (ec *executionContext) fieldContext_Query_keys(ctx context.Context, field g
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_keys_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_customerSecrets(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_customerSecrets(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().CustomerSecrets(ctx, fc.Args["channel"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []CustomerSecret) graphql.Marshaler {
+			return ec.marshalNCustomerSecret2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecretᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_customerSecrets(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CustomerSecret(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_customerSecrets_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -27581,6 +28175,55 @@ func UnmarshalCreateChannelInput(ctx context.Context, raw any) (CreateChannelInp
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputCreateCustomerSecretInput(ctx context.Context, obj any) (CreateCustomerSecretInput, error) {
+	var it CreateCustomerSecretInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "channel"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "channel":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("channel"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Channel = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCreateCustomerSecretInput unmarshals raw into the CreateCustomerSecretInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateCustomerSecretInput(ctx context.Context, raw any) (CreateCustomerSecretInput, error) {
+	var out CreateCustomerSecretInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateCustomerSecretInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCreateEventInput(ctx context.Context, obj any) (CreateEventInput, error) {
 	var it CreateEventInput
 	if obj == nil {
@@ -27652,7 +28295,7 @@ func (ec *executionContext) unmarshalInputCreateKeyInput(ctx context.Context, ob
 		asMap["mode"] = "LIVE"
 	}
 
-	fieldsInOrder := [...]string{"requestKey", "tenant", "kind", "mode", "name", "channel", "expiresAt"}
+	fieldsInOrder := [...]string{"requestKey", "tenant", "kind", "mode", "name", "channel", "expiresAt", "allowedOrigins"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -27708,6 +28351,13 @@ func (ec *executionContext) unmarshalInputCreateKeyInput(ctx context.Context, ob
 				return it, err
 			}
 			it.ExpiresAt = data
+		case "allowedOrigins":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allowedOrigins"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AllowedOrigins = data
 		}
 	}
 	return it, nil
@@ -28247,6 +28897,48 @@ func (ec *executionContext) unmarshalInputDeleteWebhookEndpointInput(ctx context
 func UnmarshalDeleteWebhookEndpointInput(ctx context.Context, raw any) (DeleteWebhookEndpointInput, error) {
 	var out DeleteWebhookEndpointInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeleteWebhookEndpointInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputEndCustomerSecretInput(ctx context.Context, obj any) (EndCustomerSecretInput, error) {
+	var it EndCustomerSecretInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"customerSecret"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "customerSecret":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("customerSecret"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CustomerSecret = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalEndCustomerSecretInput unmarshals raw into the EndCustomerSecretInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalEndCustomerSecretInput(ctx context.Context, raw any) (EndCustomerSecretInput, error) {
+	var out EndCustomerSecretInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "EndCustomerSecretInput", raw, &out)
 	return out, err
 }
 
@@ -29519,6 +30211,80 @@ func (ec *executionContext) unmarshalInputRevokeKeyInput(ctx context.Context, ob
 func UnmarshalRevokeKeyInput(ctx context.Context, raw any) (RevokeKeyInput, error) {
 	var out RevokeKeyInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "RevokeKeyInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputRotateKeyInput(ctx context.Context, obj any) (RotateKeyInput, error) {
+	var it RotateKeyInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["overlapSeconds"]; !present {
+		asMap["overlapSeconds"] = 86400
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "tenant", "key", "overlapSeconds", "expiresAt"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "tenant":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tenant"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tenant = data
+		case "key":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("key"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Key = data
+		case "overlapSeconds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("overlapSeconds"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OverlapSeconds = data
+		case "expiresAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expiresAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpiresAt = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRotateKeyInput unmarshals raw into the RotateKeyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRotateKeyInput(ctx context.Context, raw any) (RotateKeyInput, error) {
+	var out RotateKeyInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RotateKeyInput", raw, &out)
 	return out, err
 }
 
@@ -32519,6 +33285,92 @@ func (ec *executionContext) _Contact(ctx context.Context, sel ast.SelectionSet, 
 	return out
 }
 
+var customerSecretImplementors = []string{"CustomerSecret"}
+
+func (ec *executionContext) _CustomerSecret(ctx context.Context, sel ast.SelectionSet, obj *CustomerSecret) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, customerSecretImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CustomerSecret")
+		case "id":
+			out.Values[i] = ec._CustomerSecret_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "channelId":
+			out.Values[i] = ec._CustomerSecret_channelId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._CustomerSecret_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "endedAt":
+			out.Values[i] = ec._CustomerSecret_endedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var customerSecretCreatedImplementors = []string{"CustomerSecretCreated"}
+
+func (ec *executionContext) _CustomerSecretCreated(ctx context.Context, sel ast.SelectionSet, obj *CustomerSecretCreated) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, customerSecretCreatedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CustomerSecretCreated")
+		case "customerSecret":
+			out.Values[i] = ec._CustomerSecretCreated_customerSecret(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "secret":
+			out.Values[i] = ec._CustomerSecretCreated_secret(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var disputeImplementors = []string{"Dispute"}
 
 func (ec *executionContext) _Dispute(ctx context.Context, sel ast.SelectionSet, obj *Dispute) graphql.Marshaler {
@@ -33085,6 +33937,16 @@ func (ec *executionContext) _Key(ctx context.Context, sel ast.SelectionSet, obj 
 			}
 		case "lastUsedAt":
 			out.Values[i] = ec._Key_lastUsedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "allowedOrigins":
+			out.Values[i] = ec._Key_allowedOrigins(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "replacesId":
+			out.Values[i] = ec._Key_replacesId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -33721,6 +34583,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "createKey":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createKey(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rotateKey":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_rotateKey(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createCustomerSecret":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createCustomerSecret(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "endCustomerSecret":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_endCustomerSecret(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -34784,6 +35667,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_keys(ctx, field)
+				})
+		case "customerSecrets":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_customerSecrets(ctx, field)
 				})
 		case "terms":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
@@ -38045,6 +38934,11 @@ func (ec *executionContext) unmarshalNCreateChannelInput2githubᚗcomᚋholdfast
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNCreateCustomerSecretInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateCustomerSecretInput(ctx context.Context, v any) (CreateCustomerSecretInput, error) {
+	res, err := ec.unmarshalInputCreateCustomerSecretInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateEventInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateEventInput(ctx context.Context, v any) (CreateEventInput, error) {
 	res, err := ec.unmarshalInputCreateEventInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -38083,6 +38977,42 @@ func (ec *executionContext) unmarshalNCreateTenantInput2githubᚗcomᚋholdfast�
 func (ec *executionContext) unmarshalNCreateWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateWebhookEndpointInput(ctx context.Context, v any) (CreateWebhookEndpointInput, error) {
 	res, err := ec.unmarshalInputCreateWebhookEndpointInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNCustomerSecret2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecret(ctx context.Context, sel ast.SelectionSet, v CustomerSecret) graphql.Marshaler {
+	return ec._CustomerSecret(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCustomerSecret2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecretᚄ(ctx context.Context, sel ast.SelectionSet, v []CustomerSecret) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCustomerSecret2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecret(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCustomerSecret2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecret(ctx context.Context, sel ast.SelectionSet, v *CustomerSecret) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "CustomerSecret!")
+		return graphql.Null
+	}
+	return ec._CustomerSecret(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCustomerSecretCreated2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecretCreated(ctx context.Context, sel ast.SelectionSet, v *CustomerSecretCreated) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "CustomerSecretCreated!")
+		return graphql.Null
+	}
+	return ec._CustomerSecretCreated(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx context.Context, v any) (civil.Date, error) {
@@ -38146,6 +39076,11 @@ func (ec *executionContext) unmarshalNDisputeState2githubᚗcomᚋholdfastᚋhol
 
 func (ec *executionContext) marshalNDisputeState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDisputeState(ctx context.Context, sel ast.SelectionSet, v DisputeState) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNEndCustomerSecretInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEndCustomerSecretInput(ctx context.Context, v any) (EndCustomerSecretInput, error) {
+	res, err := ec.unmarshalInputEndCustomerSecretInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNEvent2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEvent(ctx context.Context, sel ast.SelectionSet, v *Event) graphql.Marshaler {
@@ -39263,6 +40198,11 @@ func (ec *executionContext) marshalNRoomType2ᚖgithubᚗcomᚋholdfastᚋholdfa
 		return graphql.Null
 	}
 	return ec._RoomType(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNRotateKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRotateKeyInput(ctx context.Context, v any) (RotateKeyInput, error) {
+	res, err := ec.unmarshalInputRotateKeyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNRow2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRow(ctx context.Context, sel ast.SelectionSet, v Row) graphql.Marshaler {
@@ -40510,6 +41450,41 @@ func (ec *executionContext) unmarshalOStayInput2ᚖgithubᚗcomᚋholdfastᚋhol
 	}
 	res, err := ec.unmarshalInputStayInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOString2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]string, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNString2string(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOString2ᚕstringᚄ(ctx context.Context, sel ast.SelectionSet, v []string) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := make(graphql.Array, len(v))
+	for i := range v {
+		ret[i] = ec.marshalNString2string(ctx, sel, v[i])
+	}
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOString2ᚖstring(ctx context.Context, v any) (*string, error) {

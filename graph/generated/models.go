@@ -664,6 +664,14 @@ type CreateChannelInput struct {
 	Kind ChannelKind `json:"kind"`
 }
 
+// A customer secret to be.
+type CreateCustomerSecretInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The channel whose customers it signs for.
+	Channel string `json:"channel"`
+}
+
 // An event to be.
 type CreateEventInput struct {
 	// The request's own key, 1 to 255 characters.
@@ -691,6 +699,9 @@ type CreateKeyInput struct {
 	Channel *string `json:"channel"`
 	// When it stops working, within ten years; null for a key that works until it is revoked.
 	ExpiresAt *time.Time `json:"expiresAt"`
+	// For PUBLISHABLE: the origins of the pages that may present it, up to 20, such as
+	// "https://tickets.example.com"; none means any. What is no page has no origin and is not refused.
+	AllowedOrigins []string `json:"allowedOrigins"`
 }
 
 // Presale codes of one show with the same uses and window.
@@ -796,6 +807,26 @@ type CreateWebhookEndpointInput struct {
 	Channel *string `json:"channel"`
 }
 
+// A secret with which a seller signs references to customers of its own.
+type CustomerSecret struct {
+	// The public id, which stands in what it signs.
+	ID string `json:"id"`
+	// The channel whose customers it signs for.
+	ChannelID string `json:"channelId"`
+	// When it was made.
+	CreatedAt time.Time `json:"createdAt"`
+	// When it was ended; null while it signs.
+	EndedAt *time.Time `json:"endedAt"`
+}
+
+// A customer secret that was made.
+type CustomerSecretCreated struct {
+	// The secret without its text.
+	CustomerSecret CustomerSecret `json:"customerSecret"`
+	// The text that signs. Null when this answers a repeated request: it is shown only once.
+	Secret *string `json:"secret"`
+}
+
 // A webhook endpoint to be ended.
 type DeleteWebhookEndpointInput struct {
 	// The endpoint.
@@ -814,6 +845,12 @@ type Dispute struct {
 	OpenedAt time.Time `json:"openedAt"`
 	// When its end was known; null before.
 	ClosedAt *time.Time `json:"closedAt"`
+}
+
+// A customer secret to be ended.
+type EndCustomerSecretInput struct {
+	// The secret.
+	CustomerSecret string `json:"customerSecret"`
 }
 
 // A production.
@@ -1022,6 +1059,10 @@ type Key struct {
 	RevokedAt *time.Time `json:"revokedAt"`
 	// When it was last used, about an hour exact; null when it never was.
 	LastUsedAt *time.Time `json:"lastUsedAt"`
+	// The origins of the pages that may present a publishable key; none means any.
+	AllowedOrigins []string `json:"allowedOrigins"`
+	// The key whose successor this one is; null for a key that replaces none.
+	ReplacesID *string `json:"replacesId"`
 }
 
 func (Key) IsNode() {}
@@ -1668,6 +1709,20 @@ type RoomType struct {
 }
 
 func (RoomType) IsNode() {}
+
+// A key to be replaced.
+type RotateKeyInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// Whose key it is; by default the tenant of the key that asks.
+	Tenant *string `json:"tenant"`
+	// The key to be replaced. Its successor has its kind, mode, name, channel and origins.
+	Key string `json:"key"`
+	// How long the old key still works, 0 to 2592000 seconds.
+	OverlapSeconds int64 `json:"overlapSeconds"`
+	// When the new key stops working, within ten years; null for one that works until it is revoked.
+	ExpiresAt *time.Time `json:"expiresAt"`
+}
 
 // Seats beside each other.
 type Row struct {

@@ -35,6 +35,15 @@ type Channel struct {
 	CreatedAt time.Time
 }
 
+type CustomerSecret struct {
+	TenantID  uuid.UUID
+	ID        uuid.UUID
+	ChannelID uuid.UUID
+	Secret    string
+	CreatedAt time.Time
+	EndedAt   *time.Time
+}
+
 type Member struct {
 	TenantID    uuid.UUID
 	ID          uuid.UUID
