@@ -195,14 +195,7 @@ func TestTestKeysChangeNothing(t *testing.T) {
 	for _, field := range schema().Mutation.Fields {
 		p := place{operation: graphql.Mutation, field: field}
 		f := filler{schema: schema(), own: own}
-		variables := f.variables(p)
-		// What is decoded before anybody is asked must be good, too.
-		switch input, _ := variables["input"].(vars); field.Name {
-		case "setTaxRate":
-			input["property"] = h.property
-		case "resolveReview":
-			input["item"] = base64.RawURLEncoding.EncodeToString([]byte("review eu EVENT " + base64.RawURLEncoding.EncodeToString([]byte("item"))))
-		}
+		variables := h.variables(f, p)
 		for kind, as := range keys {
 			if r := as.post(operation(f.schema, p), variables); len(r.Errors) != 1 || r.Errors[0].code() != "FORBIDDEN" {
 				t.Errorf("%s with a test key of kind %s: %s", field.Name, kind, r.body)
@@ -215,5 +208,55 @@ func TestTestKeysChangeNothing(t *testing.T) {
 		if line != was[i] && !strings.HasPrefix(line, "api_keys ") {
 			t.Errorf("rows have changed: %s, was %s", line, was[i])
 		}
+	}
+}
+
+// variables are good ones for an operation with the house's own ids, also in what is decoded before
+// anybody is asked.
+func (h *house) variables(f filler, p place) vars {
+	variables := f.variables(p)
+	switch input, _ := variables["input"].(vars); p.field.Name {
+	case "setTaxRate":
+		input["property"] = h.property
+	case "resolveReview":
+		input["item"] = base64.RawURLEncoding.EncodeToString([]byte("review eu EVENT " + base64.RawURLEncoding.EncodeToString([]byte("item"))))
+	case "node":
+		variables["id"] = h.show
+	default:
+		if kind := idKinds()["Query."+p.field.Name]; kind != "" && p.operation == graphql.Query {
+			variables["id"] = f.own[kind]
+		}
+	}
+	if p.operation == graphql.Query && p.field.Arguments.ForName("region") != nil {
+		variables["region"] = "eu"
+	}
+	return variables
+}
+
+// Every field of the schema's roots asks for a decision before it answers: a member without any role
+// is denied all of them, with good ids of the own tenant, but to say who they are.
+func TestEveryFieldHasADecision(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	h := newHouse(t, s)
+	own, _ := h.ids()
+	_, nobody := h.invite()
+	asked := 0
+	for kind, root := range map[graphql.Operation]*graphql.Definition{graphql.Query: schema().Query, graphql.Mutation: schema().Mutation} {
+		for _, field := range root.Fields {
+			if strings.HasPrefix(field.Name, "__") || field.Name == "viewer" {
+				continue
+			}
+			asked++
+			p := place{operation: kind, field: field}
+			f := filler{schema: schema(), own: own}
+			query := strings.Replace(operation(f.schema, p), "nodes { id }", "nodes { __typename }", 1)
+			if r := nobody.post(query, h.variables(f, p)); len(r.Errors) != 1 || r.Errors[0].code() != "FORBIDDEN" {
+				t.Errorf("%s for a member without a role: %s", field.Name, r.body)
+			}
+		}
+	}
+	if asked < 60 {
+		t.Errorf("only %d fields were asked", asked)
 	}
 }
