@@ -68,19 +68,27 @@ func (c Cancel) validate() error {
 // was done the first time.
 func (s *Service) CancelBooking(ctx context.Context, actor tenants.Actor, input Cancel) (Cancellation, error) {
 	anybodys := s.authorizer.Authorize(actor, policies.ActionBookingCancelAny, actor.Tenant)
-	if err := s.authorizer.Authorize(actor, policies.ActionBookingCancel, actor.Tenant); err != nil {
+	own := s.authorizer.Authorize(actor, policies.ActionBookingCancel, actor.Tenant)
+	if _, err := tenants.ReachOf(own); err != nil {
 		return Cancellation{}, err
 	}
-	if input.WaiveFee && anybodys != nil {
-		return Cancellation{}, anybodys
+	_, refusal := tenants.ReachOf(anybodys)
+	if input.WaiveFee && refusal != nil {
+		return Cancellation{}, refusal
 	}
 	if err := input.validate(); err != nil {
 		return Cancellation{}, err
 	}
-	as := canceller{actor: actor, seller: anybodys == nil}
+	as := canceller{actor: actor, seller: refusal == nil, may: own}
+	if as.seller {
+		as.may = anybodys
+	}
 	if input.DryRun {
 		return db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) (Cancellation, error) {
 			booking, err := getBooking(ctx, tx, actor.Tenant, input.Booking, as.sees)
+			if err == nil {
+				err = within(ctx, tx, actor, as.may, booking)
+			}
 			if err != nil {
 				return Cancellation{}, err
 			}
@@ -103,6 +111,8 @@ func (s *Service) CancelBooking(ctx context.Context, actor tenants.Actor, input 
 type canceller struct {
 	actor  tenants.Actor
 	seller bool
+	// may is the authorizer's answer, which says where.
+	may error
 }
 
 func (c canceller) sees(booking Booking) bool {
@@ -115,6 +125,9 @@ func (s *Service) cancelTx(ctx context.Context, tx pgx.Tx, as canceller, input C
 		return Cancellation{}, err
 	}
 	booking, err := lockBooking(ctx, tx, as.actor.Tenant, input.Booking, as.sees)
+	if err == nil {
+		err = within(ctx, tx, as.actor, as.may, booking)
+	}
 	if err != nil {
 		return Cancellation{}, err
 	}
@@ -164,7 +177,8 @@ func (c Cancellation) auditTx(ctx context.Context, tx pgx.Tx, actor tenants.Acto
 // MarkNoShow records that the guests of lines did not come. Their units stay sold: what remains of
 // a stay is released only by a cancellation.
 func (s *Service) MarkNoShow(ctx context.Context, actor tenants.Actor, requestKey string, id BookingID, ordinals []int64) (Booking, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBookingNoShow, actor.Tenant); err != nil {
+	may := s.authorizer.Authorize(actor, policies.ActionBookingNoShow, actor.Tenant)
+	if _, err := tenants.ReachOf(may); err != nil {
 		return Booking{}, err
 	}
 	if err := request.ValidateKey(requestKey); err != nil {
@@ -184,8 +198,14 @@ func (s *Service) MarkNoShow(ctx context.Context, actor tenants.Actor, requestKe
 			return Booking{}, err
 		}
 		booking, err := lockBooking(ctx, tx, actor.Tenant, id, everybody)
-		if err != nil || replayed {
-			return booking, err
+		if err == nil {
+			err = within(ctx, tx, actor, may, booking)
+		}
+		if err != nil {
+			return Booking{}, err
+		}
+		if replayed {
+			return booking, nil
 		}
 		chosen, err := choose(booking, ordinals, LineStateBooked)
 		if err != nil {

@@ -149,7 +149,7 @@ func isLoopback(host string) bool {
 // A hold that is already being paid, or is booked, is answered as it stands: a second click never
 // makes a second attempt.
 func (s *Service) Checkout(ctx context.Context, actor tenants.Actor, input Checkout) (Outcome, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBookingCheckout, actor.Tenant); err != nil {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionBookingCheckout, actor.Tenant)); err != nil {
 		return Outcome{}, err
 	}
 	if err := input.validate(s.config.LoopbackReturn); err != nil {
@@ -234,6 +234,12 @@ func (s *Service) checkoutTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor
 		return false, err
 	}
 	if !inventory.MayPay(actor, hold) {
+		return false, fault.NotFound("hold")
+	}
+	may := s.authorizer.Authorize(actor, policies.ActionBookingCheckout, actor.Tenant)
+	if covered, err := inventory.WithinReach(ctx, tx, actor.Tenant, may, hold.ID.Region, hold.Lines); err != nil {
+		return false, err
+	} else if !covered {
 		return false, fault.NotFound("hold")
 	}
 	if replayed {

@@ -55,7 +55,8 @@ func tooHigh(rest money.Amount) *TooHighRefund {
 // RefundBooking gives an amount of a booking's payment back. More than is left of it is refused with
 // a *TooHighRefund.
 func (s *Service) RefundBooking(ctx context.Context, actor tenants.Actor, input Refund) (payments.Refund, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionRefundCreate, actor.Tenant); err != nil {
+	may, err := s.mayRefund(actor)
+	if err != nil {
 		return payments.Refund{}, err
 	}
 	if err := request.ValidateKey(input.RequestKey); err != nil {
@@ -76,18 +77,21 @@ func (s *Service) RefundBooking(ctx context.Context, actor tenants.Actor, input 
 	}
 	id := uuid.New()
 	refund, err := db.Replayable(ctx, s.db, "bookings.refundBooking", func(ctx context.Context, tx pgx.Tx) (payments.Refund, error) {
-		return s.refundBookingTx(ctx, tx, actor, input, fingerprint, id)
+		return s.refundBookingTx(ctx, tx, actor, may, input, fingerprint, id)
 	})
 	return refund, refusable(err)
 }
 
-func (s *Service) refundBookingTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, input Refund, fingerprint []byte, id uuid.UUID) (payments.Refund, error) {
+func (s *Service) refundBookingTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, may refundRight, input Refund, fingerprint []byte, id uuid.UUID) (payments.Refund, error) {
 	earlier, replayed, err := request.Claim(ctx, tx, identity(actor, "refundBooking", input.Booking, input.RequestKey), fingerprint, id)
 	if err != nil {
 		return payments.Refund{}, err
 	}
 	booking, err := lockBooking(ctx, tx, actor.Tenant, input.Booking, everybody)
 	if err != nil {
+		return payments.Refund{}, err
+	}
+	if err := within(ctx, tx, actor, may.where, booking); err != nil {
 		return payments.Refund{}, err
 	}
 	if input.Amount.Currency != booking.Total.Currency {
@@ -110,6 +114,11 @@ func (s *Service) refundBookingTx(ctx context.Context, tx pgx.Tx, actor tenants.
 	if rest := attempt.Left(); input.Amount.Minor > rest.Minor {
 		return payments.Refund{}, tooHigh(rest)
 	}
+	if may.limited {
+		if err := withinLimitTx(ctx, tx, actor, booking, input.Amount); err != nil {
+			return payments.Refund{}, err
+		}
+	}
 	now, err := inventory.Now(ctx, tx)
 	if err != nil {
 		return payments.Refund{}, err
@@ -131,6 +140,45 @@ func (s *Service) refundBookingTx(ctx context.Context, tx pgx.Tx, actor tenants.
 		Action: policies.ActionRefundCreate, Resource: booking.ID, Reason: input.Reason,
 		After: map[string]any{"refund": refund.ID, "amount": input.Amount},
 	})
+}
+
+// refundRight is with what right money is given back: where, by the authorizer's answer, and whether
+// only up to the limit of the member's roles.
+type refundRight struct {
+	where   error
+	limited bool
+}
+
+func (s *Service) mayRefund(actor tenants.Actor) (refundRight, error) {
+	may := s.authorizer.Authorize(actor, policies.ActionRefundCreate, actor.Tenant)
+	_, refusal := tenants.ReachOf(may)
+	if refusal == nil {
+		return refundRight{where: may}, nil
+	}
+	limited := s.authorizer.Authorize(actor, policies.ActionRefundLimited, actor.Tenant)
+	if _, err := tenants.ReachOf(limited); err != nil {
+		return refundRight{}, refusal
+	}
+	return refundRight{where: limited, limited: true}, nil
+}
+
+// withinLimitTx refuses what would bring all that a member gave back on a locked booking above the
+// limit: many small refunds are one large one.
+func withinLimitTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, booking Booking, amount money.Amount) error {
+	given, err := dbsqlc.New(tx).RefundedByKey(ctx, dbsqlc.RefundedByKeyParams{
+		TenantID: actor.Tenant.UUID, Region: string(booking.ID.Region), BookingID: booking.ID.UUID, KeyID: actor.Key.UUID,
+	})
+	if err != nil {
+		return fmt.Errorf("add up what a member gave back on booking %s: %w", booking.ID, err)
+	}
+	limit, ok := actor.Grants.RefundLimit(amount.Currency)
+	if !ok {
+		return fault.Denied("your roles give nothing back in %s", amount.Currency)
+	}
+	if given+amount.Minor > limit.Minor {
+		return fault.Denied("your roles give back up to %s on one booking, and %s of it is left", limit, money.Amount{Minor: max(0, limit.Minor-given), Currency: limit.Currency})
+	}
+	return nil
 }
 
 // amountAction names a refund by amount.
@@ -255,7 +303,7 @@ func (s *Service) FailedRefunds(ctx context.Context, actor tenants.Actor, region
 // RefundedOfHolds says how much was given back, or is being given back, for the bookings of holds
 // that the actor was shown.
 func (s *Service) RefundedOfHolds(ctx context.Context, actor tenants.Actor, holds []inventory.HoldID) (map[inventory.HoldID]money.Amount, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBookingRead, actor.Tenant); err != nil {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionBookingRead, actor.Tenant)); err != nil {
 		return nil, err
 	}
 	regions, uuids := make([]string, len(holds)), make([]uuid.UUID, len(holds))

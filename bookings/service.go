@@ -138,7 +138,7 @@ func (s *Service) Close() { s.background.Wait() }
 // Booking reads a booking for its buyer, for the partner whose channel sold it, or for the
 // tenant's admin. For everybody else it does not exist.
 func (s *Service) Booking(ctx context.Context, actor tenants.Actor, id BookingID) (Booking, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBookingRead, actor.Tenant); err != nil {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionBookingRead, actor.Tenant)); err != nil {
 		return Booking{}, err
 	}
 	row, err := dbsqlc.New(s.db.Pool()).BookingGet(ctx, dbsqlc.BookingGetParams{TenantID: actor.Tenant.UUID, Region: string(id.Region), ID: id.UUID})
@@ -152,16 +152,49 @@ func (s *Service) Booking(ctx context.Context, actor tenants.Actor, id BookingID
 	if err != nil {
 		return Booking{}, err
 	}
-	if !inventory.MaySee(actor, booking.Buyer, booking.Channel) {
+	if actor.KeyType != tenants.KeyTypeMember && !inventory.MaySee(actor, booking.Buyer, booking.Channel) {
 		return Booking{}, fault.NotFound("booking")
 	}
-	return s.complete(ctx, booking)
+	if booking, err = s.complete(ctx, booking); err != nil {
+		return Booking{}, err
+	}
+	return booking, s.maySee(ctx, actor, booking)
+}
+
+// maySee refuses a booking, with its lines, to who may not read it: to members by their roles where all
+// its units are, see inventory.MaySeeHold.
+func (s *Service) maySee(ctx context.Context, actor tenants.Actor, booking Booking) error {
+	if actor.KeyType != tenants.KeyTypeMember || actor.Owns(booking.Buyer) {
+		if !inventory.MaySee(actor, booking.Buyer, booking.Channel) {
+			return fault.NotFound("booking")
+		}
+		return nil
+	}
+	return within(ctx, s.db.Pool(), actor, s.authorizer.Authorize(actor, policies.ActionBookingReadAny, actor.Tenant), booking)
+}
+
+// querier is a pool or a transaction.
+type querier interface {
+	dbsqlc.DBTX
+	SendBatch(ctx context.Context, batch *pgx.Batch) pgx.BatchResults
+}
+
+// within refuses a booking that does not lie where the actor may act, by the authorizer's answer.
+func within(ctx context.Context, q querier, actor tenants.Actor, may error, booking Booking) error {
+	covered, err := inventory.WithinReach(ctx, q, actor.Tenant, may, booking.ID.Region, booking.Lines)
+	if err != nil {
+		return db.Classify(err)
+	}
+	if !covered {
+		return fault.NotFound("booking")
+	}
+	return nil
 }
 
 // BookingByReference reads a booking by the code that people read to each other, for those who may
 // read it by its id. Small letters and spaces are forgiven.
 func (s *Service) BookingByReference(ctx context.Context, actor tenants.Actor, region ids.Region, reference string) (Booking, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBookingRead, actor.Tenant); err != nil {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionBookingRead, actor.Tenant)); err != nil {
 		return Booking{}, err
 	}
 	reference = strings.ToUpper(strings.ReplaceAll(reference, " ", ""))
@@ -182,15 +215,15 @@ func (s *Service) BookingByReference(ctx context.Context, actor tenants.Actor, r
 
 // BookingOfHold reads the booking that a hold became, or nil while there is none.
 func (s *Service) BookingOfHold(ctx context.Context, actor tenants.Actor, hold inventory.HoldID) (*Booking, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBookingRead, actor.Tenant); err != nil {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionBookingRead, actor.Tenant)); err != nil {
 		return nil, err
 	}
 	booking, err := bookingOfHold(ctx, s.db.Pool(), actor.Tenant, hold)
 	if err != nil || booking == nil {
 		return nil, db.Classify(err)
 	}
-	if !inventory.MaySee(actor, booking.Buyer, booking.Channel) {
-		return nil, fault.NotFound("booking")
+	if err := s.maySee(ctx, actor, *booking); err != nil {
+		return nil, err
 	}
 	return booking, nil
 }
@@ -216,9 +249,10 @@ func bookingOfHold(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, 
 }
 
 // Bookings lists bookings from the newest, at most limit after the cursor, and says whether more
-// follow: a guest's own, a partner's channel's, or for an admin the tenant's.
+// follow: a guest's own, a partner's channel's, or for an admin the tenant's. A member whose roles are
+// bound to places is shown the member's own sales.
 func (s *Service) Bookings(ctx context.Context, actor tenants.Actor, region ids.Region, after *Cursor, limit int) ([]Booking, bool, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBookingRead, actor.Tenant); err != nil {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionBookingRead, actor.Tenant)); err != nil {
 		return nil, false, err
 	}
 	if limit < 1 || limit > inventory.MaxPage {
@@ -248,7 +282,8 @@ func (s *Service) Bookings(ctx context.Context, actor tenants.Actor, region ids.
 func (s *Service) bookingRows(ctx context.Context, actor tenants.Actor, region ids.Region, before Cursor, limit int32) ([]dbsqlc.BookingGetRow, error) {
 	queries := dbsqlc.New(s.db.Pool())
 	var result []dbsqlc.BookingGetRow
-	if buyer, ok := actor.Buyer(); ok && buyer.Kind == tenants.BuyerKindGuest {
+	onlyOwn := actor.KeyType == tenants.KeyTypeMember && s.authorizer.Authorize(actor, policies.ActionBookingReadAny, actor.Tenant) != nil
+	if buyer, ok := actor.Buyer(); ok && (buyer.Kind == tenants.BuyerKindGuest || onlyOwn) {
 		rows, err := queries.BookingsOfBuyerPage(ctx, dbsqlc.BookingsOfBuyerPageParams{
 			TenantID: actor.Tenant.UUID, Region: string(region), BuyerID: buyer.ID, BuyerKind: string(buyer.Kind),
 			Before: before.BookedAt, BeforeID: before.ID, MaxRows: limit,
@@ -260,7 +295,7 @@ func (s *Service) bookingRows(ctx context.Context, actor tenants.Actor, region i
 	}
 	params := dbsqlc.BookingsPageParams{TenantID: actor.Tenant.UUID, Region: string(region), Before: before.BookedAt, BeforeID: before.ID, MaxRows: limit}
 	switch actor.KeyType {
-	case tenants.KeyTypeAdmin:
+	case tenants.KeyTypeAdmin, tenants.KeyTypeMember:
 	case tenants.KeyTypePartner:
 		params.OneChannel, params.ChannelID = true, actor.Channel.UUID
 	case tenants.KeyTypePlatform, tenants.KeyTypePublishable:
@@ -275,14 +310,16 @@ func (s *Service) bookingRows(ctx context.Context, actor tenants.Actor, region i
 
 // AttemptsOfHold lists the payment attempts of a hold that the actor may see, oldest first.
 func (s *Service) AttemptsOfHold(ctx context.Context, actor tenants.Actor, id inventory.HoldID) ([]payments.Attempt, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionHoldRead, actor.Tenant); err != nil {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionHoldRead, actor.Tenant)); err != nil {
 		return nil, err
 	}
 	hold, err := inventory.GetHold(ctx, s.db.Pool(), actor.Tenant, id)
 	if err != nil {
 		return nil, db.Classify(err)
 	}
-	if !inventory.MaySee(actor, hold.Buyer, hold.Channel) {
+	if seen, err := inventory.MaySeeHold(ctx, s.db.Pool(), s.authorizer, actor, hold); err != nil {
+		return nil, db.Classify(err)
+	} else if !seen {
 		return nil, fault.NotFound("hold")
 	}
 	attempts, err := payments.OfHold(ctx, s.db.Pool(), actor.Tenant, id.Region, id.UUID)
@@ -297,7 +334,7 @@ func (s *Service) AttemptsOfHold(ctx context.Context, actor tenants.Actor, id in
 
 // DisputesOfAttempts lists the disputes of attempts that the actor was given by AttemptsOfHold.
 func (s *Service) DisputesOfAttempts(ctx context.Context, actor tenants.Actor, attempts []payments.AttemptID) (map[payments.AttemptID][]payments.Dispute, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionHoldRead, actor.Tenant); err != nil {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionHoldRead, actor.Tenant)); err != nil {
 		return nil, err
 	}
 	disputes, err := payments.DisputesOf(ctx, s.db.Pool(), actor.Tenant, attempts)
@@ -306,7 +343,7 @@ func (s *Service) DisputesOfAttempts(ctx context.Context, actor tenants.Actor, a
 
 // RefundsOfAttempts lists the refunds of attempts that the actor was given by AttemptsOfHold.
 func (s *Service) RefundsOfAttempts(ctx context.Context, actor tenants.Actor, attempts []payments.AttemptID) (map[payments.AttemptID][]payments.Refund, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionHoldRead, actor.Tenant); err != nil {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionHoldRead, actor.Tenant)); err != nil {
 		return nil, err
 	}
 	refunds, err := payments.RefundsOf(ctx, s.db.Pool(), actor.Tenant, attempts)

@@ -96,6 +96,8 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 		return node(r.channel(ctx, id))
 	case tenants.KeyKind{}.Prefix():
 		return node(r.key(ctx, id))
+	case tenants.MemberKind{}.Prefix():
+		return node(r.member(ctx, id))
 	case inventory.EventKind{}.Prefix():
 		return node(r.event(ctx, id))
 	case inventory.ShowKind{}.Prefix():
@@ -119,7 +121,7 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 	case events.EndpointKind{}.Prefix():
 		return node(r.WebhookEndpoint(ctx, id))
 	}
-	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, event, show, chart, room type, job, hold, allotment, seat block, booking, change event or webhook endpoint, got %.48q", id)
+	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, member, event, show, chart, room type, job, hold, allotment, seat block, booking, change event or webhook endpoint, got %.48q", id)
 }
 
 // node passes an entity on as a Node. A nil pointer must not become a Node that is not nil.

@@ -34,7 +34,10 @@ type hallKey struct {
 	tenant  tenants.TenantID
 	keyType tenants.KeyType
 	guest   bool
-	chart   inventory.ChartID
+	// member and grants tell members apart, who may read what lies where their roles are bound.
+	member tenants.MemberID
+	grants *tenants.Grants
+	chart  inventory.ChartID
 }
 
 // hallCache keeps charts, which never change, up to a sum of seats.
@@ -59,11 +62,11 @@ func newHallCache(source Inventory, maxSeats int) (*hallCache, error) {
 // get reads a chart for an actor. Requests that want the same chart at the same moment wait for one
 // read of it, which goes on when the request that began it is given up.
 func (c *hallCache) get(ctx context.Context, actor tenants.Actor, id inventory.ChartID) (*hall, error) {
-	key := hallKey{tenant: actor.Tenant, keyType: actor.KeyType, guest: !actor.Session.IsZero(), chart: id}
+	key := hallKey{tenant: actor.Tenant, keyType: actor.KeyType, guest: !actor.Session.IsZero(), member: actor.Member, grants: actor.Grants, chart: id}
 	if found, ok := c.entries.Get(key); ok {
 		return found, nil
 	}
-	name := fmt.Sprint(key.tenant, key.keyType, key.guest, key.chart)
+	name := fmt.Sprint(key.tenant, key.keyType, key.guest, key.member, key.grants, key.chart)
 	results := c.reads.DoChan(name, func() (any, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), hallReadTimeout)
 		defer cancel()

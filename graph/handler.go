@@ -27,6 +27,7 @@ import (
 // The headers of the API besides those of HTTP itself.
 const (
 	headerSession   = "Holdfast-Session"
+	headerTenant    = "Holdfast-Tenant"
 	headerRequestID = "X-Request-Id"
 )
 
@@ -39,9 +40,10 @@ type api struct {
 }
 
 // NewHandler makes the GraphQL endpoint, to be mounted at one path. It accepts POST with a JSON body
-// and, for queries, GET; every request presents a key in the Authorization header and may present a
-// guest session in the Holdfast-Session header. Without a good key the answer is 401 with a GraphQL
-// error. It waits for nothing when it is no longer used.
+// and, for queries, GET; every request presents a key, or the token of an identity provider, in the
+// Authorization header. With a key it may present a guest session in the Holdfast-Session header; with
+// a token it may name the tenant in the Holdfast-Tenant header. Without a good key or token the answer
+// is 401 with a GraphQL error. It waits for nothing when it is no longer used.
 func NewHandler(config Config) (http.Handler, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
@@ -209,7 +211,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (a *api) authenticate(ctx context.Context, r *http.Request) (tenants.Actor, error) {
-	for _, name := range []string{"Authorization", headerSession} {
+	for _, name := range []string{"Authorization", headerSession, headerTenant} {
 		if err := onlyOne(r, name); err != nil {
 			return tenants.Actor{}, err
 		}
@@ -220,7 +222,9 @@ func (a *api) authenticate(ctx context.Context, r *http.Request) (tenants.Actor,
 }
 
 func credentialsOf(r *http.Request) credentials {
-	return credentials{bearer: r.Header.Get("Authorization"), session: r.Header.Get(headerSession)}
+	return credentials{
+		bearer: r.Header.Get("Authorization"), session: r.Header.Get(headerSession), tenant: r.Header.Get(headerTenant), origin: r.Header.Get("Origin"),
+	}
 }
 
 // addressOf is the address that a request came from, for the log. A header in which proxies pass on
@@ -282,7 +286,7 @@ func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 func (a *api) preflight(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Methods", allowedMethods)
-	header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, If-None-Match, "+headerSession+", "+headerRequestID)
+	header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, If-None-Match, "+headerSession+", "+headerTenant+", "+headerRequestID)
 	header.Set("Access-Control-Max-Age", "86400")
 	header.Del("Content-Type")
 	w.WriteHeader(http.StatusNoContent)

@@ -28,6 +28,8 @@ import (
 	"github.com/holdfast/holdfast/payments/sandbox"
 	"github.com/holdfast/holdfast/policies"
 	"github.com/holdfast/holdfast/tenants"
+	"github.com/holdfast/holdfast/tenants/oidc"
+	"github.com/holdfast/holdfast/tenants/oidc/oidctest"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -44,6 +46,8 @@ type server struct {
 	t        testing.TB
 	url      string
 	operator client
+	// issuer is whom members sign in with.
+	issuer *oidctest.Issuer
 }
 
 // newServer starts the API; change adjusts its configuration.
@@ -54,6 +58,18 @@ func newServer(t testing.TB, change func(*graph.Config)) server {
 
 func serverOn(t testing.TB, d *db.DB, change func(*graph.Config)) server {
 	t.Helper()
+	issuer := oidctest.New(t)
+	verifier, err := oidc.New(oidc.Config{Issuers: []oidc.Issuer{{URL: issuer.URL, Audience: audience}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := serverWith(t, d, tenants.Config{Tokens: verifier}, change)
+	s.issuer = issuer
+	return s
+}
+
+func serverWith(t testing.TB, d *db.DB, identities tenants.Config, change func(*graph.Config)) server {
+	t.Helper()
 	enforcer, err := policies.New()
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +79,7 @@ func serverOn(t testing.TB, d *db.DB, change func(*graph.Config)) server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tenantService := tenants.NewService(d, enforcer, tenants.Config{})
+	tenantService := tenants.NewService(d, enforcer, identities)
 	t.Cleanup(tenantService.Close)
 	bookingService := bookings.NewService(d, enforcer, map[string]payments.Gateway{sandbox.Name: gateway}, noJobs{}, bookings.Config{})
 	t.Cleanup(bookingService.Close)
@@ -123,6 +139,8 @@ type client struct {
 	server  *server
 	key     string
 	session string
+	// tenant is what the Holdfast-Tenant header names.
+	tenant string
 }
 
 func (s server) client(key string) client { return client{server: &s, key: key} }
@@ -182,6 +200,9 @@ func (c client) send(method, query string, body io.Reader, header map[string]str
 	}
 	if c.session != "" {
 		request.Header.Set("Holdfast-Session", c.session)
+	}
+	if c.tenant != "" {
+		request.Header.Set("Holdfast-Tenant", c.tenant)
 	}
 	for name, value := range header {
 		request.Header.Set(name, value)

@@ -91,7 +91,7 @@ func (r *subscriptionResolver) SeatMapChanged(ctx context.Context, show string, 
 	if err != nil {
 		return nil, err
 	}
-	watch, err := r.inventory.WatchSeats(actor, id)
+	watch, err := r.inventory.WatchSeats(ctx, actor, id)
 	if err != nil {
 		return nil, err
 	}

@@ -28,8 +28,6 @@ func limited(t *testing.T, limits graph.RateLimits) (house, *prometheus.Registry
 	return h, registry
 }
 
-const whoAmI = `{ viewer { keyId } }`
-
 func wantLimited(t *testing.T, r reply, limit string) {
 	t.Helper()
 	if r.status != http.StatusTooManyRequests || len(r.Errors) != 1 || r.Errors[0].code() != "RATE_LIMITED" || text(r.Errors[0].Extensions["limit"]) != limit {

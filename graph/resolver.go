@@ -18,7 +18,7 @@ import (
 
 // Tenants is what the API asks of package tenants; a tenants.Service is one.
 type Tenants interface {
-	Authenticate(ctx context.Context, bearer, sessionToken string) (tenants.Actor, error)
+	AuthenticateAll(ctx context.Context, credentials tenants.Credentials) (tenants.Actor, error)
 
 	CreateTenant(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewTenant) (tenants.TenantCreated, error)
 	CreateProperty(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewProperty) (tenants.Property, error)
@@ -26,6 +26,16 @@ type Tenants interface {
 	CreateChannel(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewChannel) (tenants.Channel, error)
 	SetChannelSuspended(ctx context.Context, actor tenants.Actor, id tenants.ChannelID, suspended bool) (tenants.Channel, error)
 	CreateKey(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewKey) (tenants.KeyCreated, error)
+	InviteMember(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewMember) (tenants.Member, error)
+	BindRole(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewBinding) (tenants.Member, error)
+	UnbindRole(ctx context.Context, actor tenants.Actor, requestKey string, member tenants.MemberID, binding tenants.BindingID) (tenants.Member, error)
+	RemoveMember(ctx context.Context, actor tenants.Actor, requestKey string, id tenants.MemberID) (tenants.Member, error)
+	Member(ctx context.Context, actor tenants.Actor, id tenants.MemberID) (tenants.Member, error)
+	Members(ctx context.Context, actor tenants.Actor, after tenants.MemberID, limit int) (tenants.Page[tenants.Member], error)
+	RotateKey(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.KeyRotation) (tenants.KeyCreated, error)
+	CreateCustomerSecret(ctx context.Context, actor tenants.Actor, requestKey string, channel tenants.ChannelID) (tenants.CustomerSecretCreated, error)
+	EndCustomerSecret(ctx context.Context, actor tenants.Actor, id tenants.CustomerSecretID) (tenants.CustomerSecret, error)
+	CustomerSecrets(ctx context.Context, actor tenants.Actor, channel tenants.ChannelID) ([]tenants.CustomerSecret, error)
 	RevokeKey(ctx context.Context, actor tenants.Actor, tenant tenants.TenantID, id tenants.KeyID) (tenants.Key, error)
 	StartGuestSession(ctx context.Context, actor tenants.Actor, region ids.Region) (tenants.GuestSession, error)
 
@@ -77,7 +87,7 @@ type Inventory interface {
 	PriceLevelsOfShows(ctx context.Context, actor tenants.Actor, shows []inventory.Show) (map[inventory.ShowID][]inventory.PriceLevel, error)
 	PoolsOfShows(ctx context.Context, actor tenants.Actor, shows []inventory.ShowID) (map[inventory.ShowID][]inventory.Pool, error)
 	SeatBoard(ctx context.Context, actor tenants.Actor, show inventory.ShowID, maxAge time.Duration) (inventory.SeatBoard, error)
-	WatchSeats(actor tenants.Actor, show inventory.ShowID) (*inventory.BoardWatch, error)
+	WatchSeats(ctx context.Context, actor tenants.Actor, show inventory.ShowID) (*inventory.BoardWatch, error)
 	WatchHold(ctx context.Context, actor tenants.Actor, id inventory.HoldID) (*inventory.HoldWatch, inventory.Hold, error)
 	RoomTypesOfProperties(ctx context.Context, actor tenants.Actor, properties []tenants.PropertyID) (map[tenants.PropertyID][]inventory.RoomType, error)
 	RoomTypesByID(ctx context.Context, actor tenants.Actor, wanted []inventory.RoomTypeID) (map[inventory.RoomTypeID]inventory.RoomType, error)

@@ -244,15 +244,19 @@ func (s *socket) init(ctx context.Context, payload json.RawMessage) error {
 	var given struct {
 		Authorization string `json:"Authorization"`
 		Session       string `json:"Holdfast-Session"`
+		Tenant        string `json:"Holdfast-Tenant"`
 	}
 	if len(payload) > 0 && json.Unmarshal(payload, &given) != nil {
-		return closing{closeBadMessage, "connection_init: expected an object with Authorization and Holdfast-Session as text"}
+		return closing{closeBadMessage, "connection_init: expected an object with Authorization, Holdfast-Session and Holdfast-Tenant as text"}
 	}
 	if given.Authorization != "" {
 		s.who.bearer = given.Authorization
 	}
 	if given.Session != "" {
 		s.who.session = given.Session
+	}
+	if given.Tenant != "" {
+		s.who.tenant = given.Tenant
 	}
 	actor, err := s.t.api.actorFor(ctx, s.who)
 	if err != nil {

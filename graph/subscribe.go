@@ -40,14 +40,16 @@ const (
 )
 
 // credentials are what a client identifies itself with.
-type credentials struct{ bearer, session string }
+type credentials struct{ bearer, session, tenant, origin string }
 
 func (a *api) actorFor(ctx context.Context, c credentials) (tenants.Actor, error) {
 	credential, err := tenants.ParseBearer(c.bearer)
 	if err != nil {
 		return tenants.Actor{}, err
 	}
-	return a.config.Tenants.Authenticate(ctx, credential, strings.TrimSpace(c.session))
+	return a.config.Tenants.AuthenticateAll(ctx, tenants.Credentials{
+		Bearer: credential, Session: strings.TrimSpace(c.session), Tenant: strings.TrimSpace(c.tenant), Origin: c.origin,
+	})
 }
 
 // isStream is whether a request opens a stream, whose time is not that of one operation.

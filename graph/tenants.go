@@ -2,6 +2,7 @@ package graph
 
 import (
 	"context"
+	"time"
 
 	"github.com/holdfast/holdfast/graph/generated"
 	"github.com/holdfast/holdfast/internal/money"
@@ -247,11 +248,64 @@ func (r *mutationResolver) CreateKey(ctx context.Context, input generated.Create
 	if input.ExpiresAt != nil {
 		key.ExpiresAt = *input.ExpiresAt
 	}
+	key.AllowedOrigins = input.AllowedOrigins
 	if d.err != nil {
 		return nil, d.err
 	}
 	created, err := r.tenants.CreateKey(ctx, actorOf(ctx), input.RequestKey, key)
 	return one(created, inInput(err), keyCreatedView)
+}
+
+// RotateKey is the resolver for the rotateKey field.
+func (r *mutationResolver) RotateKey(ctx context.Context, input generated.RotateKeyInput) (*generated.KeyCreated, error) {
+	var d decoder
+	rotation := tenants.KeyRotation{
+		Tenant: readOptionalGlobalID[tenants.TenantKind](&d, "input.tenant", input.Tenant),
+		Key:    readGlobalID[tenants.KeyKind](&d, "input.key", input.Key), Overlap: time.Duration(input.OverlapSeconds) * time.Second,
+	}
+	if input.ExpiresAt != nil {
+		rotation.ExpiresAt = *input.ExpiresAt
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	created, err := r.tenants.RotateKey(ctx, actorOf(ctx), input.RequestKey, rotation)
+	return one(created, inInput(err), keyCreatedView)
+}
+
+// CreateCustomerSecret is the resolver for the createCustomerSecret field.
+func (r *mutationResolver) CreateCustomerSecret(ctx context.Context, input generated.CreateCustomerSecretInput) (*generated.CustomerSecretCreated, error) {
+	var d decoder
+	channel := readGlobalID[tenants.ChannelKind](&d, "input.channel", input.Channel)
+	if d.err != nil {
+		return nil, d.err
+	}
+	created, err := r.tenants.CreateCustomerSecret(ctx, actorOf(ctx), input.RequestKey, channel)
+	return one(created, inInput(err), func(c tenants.CustomerSecretCreated) generated.CustomerSecretCreated {
+		return generated.CustomerSecretCreated{CustomerSecret: customerSecretView(c.CustomerSecret), Secret: orNull(c.Secret)}
+	})
+}
+
+// EndCustomerSecret is the resolver for the endCustomerSecret field.
+func (r *mutationResolver) EndCustomerSecret(ctx context.Context, input generated.EndCustomerSecretInput) (*generated.CustomerSecret, error) {
+	var d decoder
+	id := readGlobalID[tenants.CustomerSecretKind](&d, "input.customerSecret", input.CustomerSecret)
+	if d.err != nil {
+		return nil, d.err
+	}
+	ended, err := r.tenants.EndCustomerSecret(ctx, actorOf(ctx), id)
+	return one(ended, inInput(err), customerSecretView)
+}
+
+// CustomerSecrets is the resolver for the customerSecrets field.
+func (r *queryResolver) CustomerSecrets(ctx context.Context, channel string) ([]generated.CustomerSecret, error) {
+	var d decoder
+	id := readGlobalID[tenants.ChannelKind](&d, "channel", channel)
+	if d.err != nil {
+		return nil, d.err
+	}
+	secrets, err := r.tenants.CustomerSecrets(ctx, actorOf(ctx), id)
+	return each(secrets, customerSecretView), err
 }
 
 // RevokeKey is the resolver for the revokeKey field.

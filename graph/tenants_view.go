@@ -41,8 +41,16 @@ func moneyView(amount money.Amount) generated.Money {
 }
 
 func viewerView(actor tenants.Actor) *generated.Viewer {
+	roles := []generated.MemberRole{}
+	for _, role := range actor.Grants.Roles() {
+		roles = append(roles, generated.MemberRole(role))
+	}
+	key := idOrNull(actor.Key)
+	if !actor.Member.IsZero() {
+		key = nil
+	}
 	return &generated.Viewer{
-		TenantID: idOrNull(actor.Tenant), KeyID: actor.Key.String(), KeyType: generated.KeyType(actor.KeyType), Mode: generated.KeyMode(actor.Mode),
+		TenantID: idOrNull(actor.Tenant), KeyID: key, MemberID: idOrNull(actor.Member), Roles: roles, KeyType: generated.KeyType(actor.KeyType), Mode: generated.KeyMode(actor.Mode),
 		ChannelID: idOrNull(actor.Channel), ChannelSuspended: actor.ChannelSuspended, SessionID: idOrNull(actor.Session),
 	}
 }
@@ -84,8 +92,12 @@ func keyView(k tenants.Key) generated.Key {
 	return generated.Key{
 		ID: k.ID.String(), TenantID: idOrNull(k.Tenant), ChannelID: idOrNull(k.Channel), Kind: generated.KeyType(k.Type),
 		Mode: generated.KeyMode(k.Mode), Name: k.Name, CreatedAt: k.CreatedAt, ExpiresAt: k.ExpiresAt, RevokedAt: k.RevokedAt,
-		LastUsedAt: k.LastUsedAt,
+		LastUsedAt: k.LastUsedAt, AllowedOrigins: append([]string{}, k.AllowedOrigins...), ReplacesID: idOrNull(k.Replaces),
 	}
+}
+
+func customerSecretView(c tenants.CustomerSecret) generated.CustomerSecret {
+	return generated.CustomerSecret{ID: c.ID.String(), ChannelID: c.Channel.String(), CreatedAt: c.CreatedAt, EndedAt: c.EndedAt}
 }
 
 func keyCreatedView(c tenants.KeyCreated) generated.KeyCreated {

@@ -147,7 +147,7 @@ func (t *transport) readPost(w http.ResponseWriter, r *http.Request) (*graphql.R
 		return nil, refuse(http.StatusUnsupportedMediaType, "", "Content-Encoding: expected none")
 	}
 	limit := t.config.MaxBodyBytes
-	if actorOf(r.Context()).KeyType == tenants.KeyTypeAdmin {
+	if actor := actorOf(r.Context()); actor.KeyType == tenants.KeyTypeAdmin || actor.KeyType == tenants.KeyTypeMember {
 		limit = max(limit, t.config.MaxAdminBodyBytes)
 	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))

@@ -6,9 +6,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/jackc/pgx/v5"
 	graphql "github.com/vektah/gqlparser/v2/ast"
 
+	"github.com/holdfast/holdfast/internal/dbtest"
 	"github.com/holdfast/holdfast/internal/ids"
+	"github.com/holdfast/holdfast/tenants"
 )
 
 // A walk goes over every id that any query or mutation takes, as the schema itself tells them, so
@@ -34,6 +37,7 @@ func idKinds() map[string]string {
 		"job": "nights", "Query.nightsJob": "nights", "block": "block", "fromBlock": "block", "toBlock": "block", "Query.seatBlock": "block",
 		"shows": "show", "properties": "prop",
 		"property": "prop", "priceLevel": "level", "priceLevels": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
+		"member": "member", "binding": "bind", "customerSecret": "csec",
 		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
 		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
 		"Query.booking": "book", "Query.tenant": "tenant",
@@ -213,7 +217,10 @@ func (h *house) ids() (own map[string]string, guest client) {
 	}
 	hold := h.hold(guest, vars{"pool": vars{"pool": h.standing, "quantity": 1}})
 	refund := h.refund(sale.Booking.ID, 1)
+	member, _ := h.invite()
+	bound := h.bind(member.ID, "AUDITOR", nil)
 	return map[string]string{
+		"member": member.ID, "bind": bound.Roles[0].ID, "csec": h.customerSecret(h.partners).ID,
 		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
 		"presale": h.presaleCode(), "allotment": h.allotment(), "grant": h.grant(guest),
@@ -223,35 +230,161 @@ func (h *house) ids() (own map[string]string, guest client) {
 	}, guest
 }
 
+// everybody is one client for each sort of credential that a tenant has.
+func (h *house) everybody(guest client) map[string]client {
+	all := map[string]client{"admin": h.admin, "partner": h.partner, "page": h.page, "guest": guest}
+	for kind, channel := range map[string]string{"ADMIN": h.boxOffice, "PARTNER": h.partners, "PUBLISHABLE": h.shop} {
+		all["test "+kind] = h.server.client(h.testKey(kind, channel))
+	}
+	for role, scopes := range memberScopes(h) {
+		for name, scope := range scopes {
+			all[role+" of "+name] = h.staff(role, scope)
+		}
+	}
+	return all
+}
+
+// memberScopes are the roles of members, each with all that it can be bound to in a house.
+func memberScopes(h *house) map[string]map[string]vars {
+	all := map[tenants.ScopeKind]vars{
+		tenants.ScopeKindTenant: nil, tenants.ScopeKindProperty: {"property": h.property}, tenants.ScopeKindVenue: {"venue": h.venue}, tenants.ScopeKindShow: {"show": h.show},
+	}
+	scopes := map[string]map[string]vars{}
+	for _, role := range tenants.MemberRoles() {
+		scopes[string(role.Role)] = map[string]vars{}
+		for _, kind := range role.Scopes {
+			scopes[string(role.Role)][string(kind)] = all[kind]
+		}
+	}
+	return scopes
+}
+
+func (h *house) testKey(kind, channel string) string {
+	var answer struct{ CreateKey struct{ Secret string } }
+	h.admin.get(`mutation($input: CreateKeyInput!) { createKey(input: $input) { secret } }`,
+		vars{"input": vars{"requestKey": key(), "kind": kind, "mode": "TEST", "name": "A test key", "channel": channel}}, &answer)
+	return answer.CreateKey.Secret
+}
+
 // An id of another tenant and an id that never existed are answered byte for byte alike, wherever an
-// operation takes one and whoever asks.
+// operation takes one and whoever asks; and whatever was asked, nothing of the other tenant has changed.
 func TestForeignIDsAreAnsweredLikeRandomOnes(t *testing.T) {
 	t.Parallel()
 	s := newServer(t, nil)
 	h, other := newHouse(t, s), newHouse(t, s)
 	own, guest := h.ids()
 	foreign, _ := other.ids()
+	before := digest(t, other.tenant)
+	for who, as := range h.everybody(guest) {
+		askAboutForeign(t, who, as, own, foreign)
+	}
+	if after := digest(t, other.tenant); after != before {
+		t.Errorf("rows of the other tenant have changed:\n%s\nwere\n%s", after, before)
+	}
+}
+
+// askAboutForeign asks for foreign ids at every place that takes one.
+func askAboutForeign(t *testing.T, who string, as client, own, foreign map[string]string) {
+	t.Helper()
 	for _, p := range places(t) {
 		kinds := []string{p.kind}
 		if p.field.Name == "node" {
-			kinds = []string{"tenant", "prop", "venue", "chan", "key", "event", "show", "chart", "room", "nights", "hold", "allotment", "block", "book", "evt", "endpoint"}
+			kinds = nodeKinds()
 		}
 		for _, kind := range kinds {
-			for who, as := range map[string]client{"admin": h.admin, "partner": h.partner, "page": h.page, "guest": guest} {
-				ask := func(id string) string {
-					f := filler{schema: schema(), own: own, chosen: p.path, id: id}
-					return as.post(operation(f.schema, p), f.variables(p)).body
-				}
-				theirs, nobodys := ask(foreign[kind]), ask(randomID(foreign[kind]))
-				if theirs != nobodys {
-					t.Errorf("%s, %s of %s:\nanother tenant's: %s\nnobody's:         %s", who, kind, p, theirs, nobodys)
-				}
-				if strings.Contains(theirs, "INTERNAL") || !isRefused(p, theirs) {
-					t.Errorf("%s, %s of %s is answered with %s", who, kind, p, theirs)
-				}
+			if foreign[kind] == "" {
+				continue
+			}
+			ask := func(id string) string {
+				f := filler{schema: schema(), own: own, chosen: p.path, id: id}
+				return as.post(operation(f.schema, p), f.variables(p)).body
+			}
+			theirs, nobodys := ask(foreign[kind]), ask(randomID(foreign[kind]))
+			if theirs != nobodys {
+				t.Errorf("%s, %s of %s:\nanother's: %s\nnobody's:  %s", who, kind, p, theirs, nobodys)
+			}
+			if strings.Contains(theirs, "INTERNAL") || !isRefused(p, theirs) {
+				t.Errorf("%s, %s of %s is answered with %s", who, kind, p, theirs)
 			}
 		}
 	}
+}
+
+func nodeKinds() []string {
+	return []string{
+		"tenant", "prop", "venue", "chan", "key", "member", "event", "show", "chart", "room", "nights", "hold", "allotment", "block", "book", "evt", "endpoint",
+	}
+}
+
+// digest is what the database has of a tenant, table by table.
+func digest(t *testing.T, tenant string) string {
+	t.Helper()
+	id, err := ids.ParseGlobal[tenants.TenantKind](tenant)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := dbtest.Open(t).Pool()
+	rows, err := pool.Query(t.Context(), `SELECT table_name::text FROM information_schema.columns WHERE table_schema = current_schema() AND column_name = 'tenant_id' ORDER BY 1`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	if err != nil || len(tables) < 20 {
+		t.Fatalf("tables: %v, %v", tables, err)
+	}
+	var text strings.Builder
+	for _, table := range tables {
+		var count int64
+		var content string
+		// A table's name is no parameter.
+		if err := pool.QueryRow(t.Context(), "SELECT count(*), md5(COALESCE(string_agg(x.t, ',' ORDER BY x.t), '')) FROM (SELECT "+pgx.Identifier{table}.Sanitize()+"::text AS t FROM "+pgx.Identifier{table}.Sanitize()+" WHERE tenant_id = $1) AS x", id.UUID).Scan(&count, &content); err != nil {
+			t.Fatalf("read %s: %v", table, err)
+		}
+		fmt.Fprintf(&text, "%s %d %s\n", table, count, content)
+	}
+	return text.String()
+}
+
+// A role that is bound to one property, venue or show says of everything else in its own tenant what it
+// says of what does not exist, or that it may not: whichever, the same for both.
+func TestPlacesOfOthersAreAnsweredLikeRandomOnes(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	h := newHouse(t, s)
+	beside := newPlaceBeside(h)
+	own, _ := h.ids()
+	there, _ := beside.ids()
+	// What belongs to no place is not what this is about.
+	for _, kind := range []string{"tenant", "chan", "key", "member", "bind", "endpoint", "evt", "refund", "csec"} {
+		delete(there, kind)
+	}
+	before := digest(t, h.tenant)
+	for role, scopes := range memberScopes(&h) {
+		for name, scope := range scopes {
+			if scope == nil {
+				continue
+			}
+			askAboutForeign(t, role+" of "+name, h.staff(role, scope), own, there)
+		}
+	}
+	// That there are more members is all that is new.
+	was := strings.Split(before, "\n")
+	for i, line := range strings.Split(digest(t, h.tenant), "\n") {
+		switch table, _, _ := strings.Cut(line, " "); table {
+		case "members", "member_bindings", "member_versions", "requests":
+		default:
+			if line != was[i] {
+				t.Errorf("rows of %s have changed", table)
+			}
+		}
+	}
+}
+
+// newPlaceBeside is another hall and hotel of the same tenant.
+func newPlaceBeside(h house) house {
+	h.server.t.Helper()
+	h.build()
+	return h
 }
 
 // isRefused tells an answer that gives nothing. Lists of shows and keys with a foreign filter are

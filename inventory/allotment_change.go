@@ -69,7 +69,7 @@ func (l *lacking) Error() string { return l.refusal.Error() }
 // nothing from others. A definite one is a *Refusal with the nights that lack units when there are not
 // enough.
 func (s *Service) CreateAllotment(ctx context.Context, actor tenants.Actor, requestKey string, input NewAllotment) (Allotment, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionAllotmentSet, actor.Tenant); err != nil {
+	if err := s.authorizeUnits(ctx, actor, policies.ActionAllotmentSet, input.Pool, input.RoomType); err != nil {
 		return Allotment{}, err
 	}
 	if err := input.validate(); err != nil {
@@ -177,7 +177,7 @@ func (s *Service) MakeAllotmentDefinite(ctx context.Context, actor tenants.Actor
 // UpdateAllotment changes what is named. A night grows only by what is free, and shrinks only to what is
 // sold; otherwise nothing is changed, and the *Refusal names the nights.
 func (s *Service) UpdateAllotment(ctx context.Context, actor tenants.Actor, requestKey string, id AllotmentID, change AllotmentChange) (Allotment, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionAllotmentSet, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionAllotmentSet, "allotment", id.Region, id.UUID); err != nil {
 		return Allotment{}, err
 	}
 	if err := change.validate(); err != nil {
@@ -194,7 +194,7 @@ func (s *Service) UpdateAllotment(ctx context.Context, actor tenants.Actor, requ
 // ReleaseAllotment gives the unsold rest of an allotment, or of some of its nights, to everybody now. What
 // was released before stays so.
 func (s *Service) ReleaseAllotment(ctx context.Context, actor tenants.Actor, requestKey string, id AllotmentID, nights *NightRange) (Allotment, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionAllotmentSet, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionAllotmentSet, "allotment", id.Region, id.UUID); err != nil {
 		return Allotment{}, err
 	}
 	if nights != nil {
@@ -238,7 +238,7 @@ func (s *Service) CancelAllotment(ctx context.Context, actor tenants.Actor, requ
 func (s *Service) editAllotment(ctx context.Context, actor tenants.Actor, operation, requestKey string, id AllotmentID, content any,
 	act func(e *edit) (AllotmentAction, error),
 ) (Allotment, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionAllotmentSet, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionAllotmentSet, "allotment", id.Region, id.UUID); err != nil {
 		return Allotment{}, err
 	}
 	if err := request.ValidateKey(requestKey); err != nil {

@@ -74,7 +74,7 @@ func mayOnlySee(actor tenants.Actor) *tenants.ChannelID {
 
 // Allotment reads one allotment: for the tenant's admins, and for the partner whose channel it is.
 func (s *Service) Allotment(ctx context.Context, actor tenants.Actor, id AllotmentID) (Allotment, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionAllotmentRead, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionAllotmentRead, "allotment", id.Region, id.UUID); err != nil {
 		return Allotment{}, err
 	}
 	at := placeOf(actor.Tenant, id.Region)
@@ -91,7 +91,7 @@ func (s *Service) Allotment(ctx context.Context, actor tenants.Actor, id Allotme
 // Allotments lists allotments in the order in which they were made, at most limit after the cursor, and
 // says whether more follow.
 func (s *Service) Allotments(ctx context.Context, actor tenants.Actor, filter AllotmentFilter, after *AllotmentCursor, limit int) ([]Allotment, bool, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionAllotmentRead, actor.Tenant); err != nil {
+	if err := s.authorizeScope(ctx, actor, policies.ActionAllotmentRead, filter.Show, nil, filter.Property); err != nil {
 		return nil, false, err
 	}
 	if limit < 1 || limit > MaxPage {
@@ -174,8 +174,10 @@ func wrap(doing string, err error) error {
 // AllotmentStocks reads what allotments have of each night, in ascending order. They must be ones that
 // the actor was shown.
 func (s *Service) AllotmentStocks(ctx context.Context, actor tenants.Actor, wanted []AllotmentID) (map[AllotmentID][]AllotmentStock, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionAllotmentRead, actor.Tenant); err != nil {
-		return nil, err
+	for _, id := range wanted {
+		if err := s.authorizeAt(ctx, actor, policies.ActionAllotmentRead, "allotment", id.Region, id.UUID); err != nil {
+			return nil, err
+		}
 	}
 	return db.InSnapshotAsOf(ctx, s.db, func(ctx context.Context, at db.Snapshot) (map[AllotmentID][]AllotmentStock, error) {
 		asOf, err := at.AsOf(ctx)
@@ -227,7 +229,7 @@ func allotmentStockOf(row dbsqlc.AllotmentStockRow, due dueUnits, asOf time.Time
 // AllotmentHistory lists what happened to an allotment, the latest first, at most limit before a version
 // (0 is from the latest), and says whether more follow.
 func (s *Service) AllotmentHistory(ctx context.Context, actor tenants.Actor, id AllotmentID, before int64, limit int) ([]AllotmentEntry, bool, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionAllotmentRead, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionAllotmentRead, "allotment", id.Region, id.UUID); err != nil {
 		return nil, false, err
 	}
 	if limit < 1 || limit > MaxPage {

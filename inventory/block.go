@@ -112,7 +112,7 @@ type BlockCursor struct {
 // SeatBlock reads one block. Partners see those of their own channel; for everybody else's the answer
 // is that there is none.
 func (s *Service) SeatBlock(ctx context.Context, actor tenants.Actor, id BlockID) (SeatBlock, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBlockRead, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionBlockRead, "seat block", id.Region, id.UUID); err != nil {
 		return SeatBlock{}, err
 	}
 	at := placeOf(actor.Tenant, id.Region)
@@ -140,7 +140,7 @@ func maySeeBlock(actor tenants.Actor, block SeatBlock) bool {
 // SeatBlocks lists the blocks of a show from the oldest, at most limit after the cursor, and says
 // whether more follow. Partners see those of their own channel.
 func (s *Service) SeatBlocks(ctx context.Context, actor tenants.Actor, show ShowID, after *BlockCursor, limit int) ([]SeatBlock, bool, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBlockRead, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionBlockRead, "show", show.Region, show.UUID); err != nil {
 		return nil, false, err
 	}
 	if limit < 1 || limit > MaxPage {
@@ -217,7 +217,7 @@ func (s *Service) SeatsOfBlock(ctx context.Context, actor tenants.Actor, id Bloc
 // ChangesOfBlock lists what was done with a block from the first, at most limit after the cursor, and
 // says whether more follow. It is for those who may change blocks: a partner is not told who did.
 func (s *Service) ChangesOfBlock(ctx context.Context, actor tenants.Actor, id BlockID, after *BlockCursor, limit int) ([]BlockChange, bool, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBlockSet, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionBlockSet, "seat block", id.Region, id.UUID); err != nil {
 		return nil, false, err
 	}
 	if limit < 1 || limit > MaxPage {

@@ -73,7 +73,7 @@ func (r *BlockRefused) Unwrap() error { return &r.Refusal }
 // CreateSeatBlock sets seats of a show aside. A seat of another block is refused, by name; one that
 // somebody holds or has bought keeps its owner, and is the block's when it comes back.
 func (s *Service) CreateSeatBlock(ctx context.Context, actor tenants.Actor, requestKey string, input NewSeatBlock) (BlockEdit, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBlockSet, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionBlockSet, "show", input.Show.Region, input.Show.UUID); err != nil {
 		return BlockEdit{}, err
 	}
 	if err := checkBlockTexts(input.Channel, input.Reason, input.Note); err != nil {
@@ -145,8 +145,10 @@ func (s *Service) AssignSeats(ctx context.Context, actor tenants.Actor, requestK
 // MoveSeats takes seats from one block to another of the same show. For no moment are they for sale to
 // others.
 func (s *Service) MoveSeats(ctx context.Context, actor tenants.Actor, requestKey string, from, to BlockID, selection SeatSelection) (BlockEdit, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBlockSet, actor.Tenant); err != nil {
-		return BlockEdit{}, err
+	for _, id := range []BlockID{from, to} {
+		if err := s.authorizeAt(ctx, actor, policies.ActionBlockSet, "seat block", id.Region, id.UUID); err != nil {
+			return BlockEdit{}, err
+		}
 	}
 	if from == to {
 		return BlockEdit{}, fault.Invalid("toBlock", "expected another block than fromBlock")
@@ -164,12 +166,12 @@ func (s *Service) ReleaseSeats(ctx context.Context, actor tenants.Actor, request
 
 // editSeats moves seats: out of a block where from is given, into one where to is.
 func (s *Service) editSeats(ctx context.Context, actor tenants.Actor, requestKey, operation string, from, to *BlockID, selection SeatSelection) (BlockEdit, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBlockSet, actor.Tenant); err != nil {
-		return BlockEdit{}, err
-	}
 	of := from
 	if to != nil {
 		of = to
+	}
+	if err := s.authorizeAt(ctx, actor, policies.ActionBlockSet, "seat block", of.Region, of.UUID); err != nil {
+		return BlockEdit{}, err
 	}
 	at := placeOf(actor.Tenant, of.Region)
 	blocks, err := dbsqlc.New(s.db.Pool()).BlocksByID(ctx, dbsqlc.BlocksByIDParams{TenantID: at.tenant, Region: string(at.region), Ids: []uuid.UUID{of.UUID}})
@@ -216,7 +218,7 @@ type BlockTerms struct {
 
 // ChangeSeatBlock changes the reason, the note or the moment of release of a block that stands.
 func (s *Service) ChangeSeatBlock(ctx context.Context, actor tenants.Actor, requestKey string, id BlockID, change BlockTerms) (SeatBlock, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionBlockSet, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionBlockSet, "seat block", id.Region, id.UUID); err != nil {
 		return SeatBlock{}, err
 	}
 	if change.Release != nil {

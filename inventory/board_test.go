@@ -211,7 +211,7 @@ func TestAWatchIsToldOfAChange(t *testing.T) {
 	service := anotherProcess(t, tenant)
 	var watches []*inventory.BoardWatch
 	for range 3 {
-		watch, err := service.WatchSeats(guest.Actor, hall.Show)
+		watch, err := service.WatchSeats(t.Context(), guest.Actor, hall.Show)
 		if err != nil {
 			t.Fatal(err)
 		}

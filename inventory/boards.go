@@ -76,7 +76,7 @@ func newBoards(maxSeats int, read func(context.Context, boardKey, *board, bool) 
 // old, and with a maxAge of 0 shows all that was committed before the call; calls at the same time
 // share reads.
 func (s *Service) SeatBoard(ctx context.Context, actor tenants.Actor, show ShowID, maxAge time.Duration) (SeatBoard, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionAvailabilityRead, actor.Tenant); err != nil {
+	if err := s.authorizeShows(ctx, actor, policies.ActionAvailabilityRead, []ShowID{show}); err != nil {
 		return SeatBoard{}, err
 	}
 	found, err := s.boards.get(ctx, boardKey{tenant: actor.Tenant, show: show}, maxAge)

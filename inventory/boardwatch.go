@@ -33,8 +33,8 @@ const watchInterval = 500 * time.Millisecond
 
 // WatchSeats watches a show that the actor may see the seats of. The database is polled for it as long
 // as somebody watches: once for all who watch the same show in this process.
-func (s *Service) WatchSeats(actor tenants.Actor, show ShowID) (*BoardWatch, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionAvailabilityRead, actor.Tenant); err != nil {
+func (s *Service) WatchSeats(ctx context.Context, actor tenants.Actor, show ShowID) (*BoardWatch, error) {
+	if err := s.authorizeShows(ctx, actor, policies.ActionAvailabilityRead, []ShowID{show}); err != nil {
 		return nil, err
 	}
 	return s.boards.watch(boardKey{tenant: actor.Tenant, show: show}), nil

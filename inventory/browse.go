@@ -143,7 +143,8 @@ type ShowFilter struct {
 // Shows lists shows by start, at most limit after the cursor, and says whether more follow. Drafts
 // are listed for admins only.
 func (s *Service) Shows(ctx context.Context, actor tenants.Actor, filter ShowFilter, after *ShowCursor, limit int) ([]Show, bool, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionShowRead, actor.Tenant); err != nil {
+	reach, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionShowRead, actor.Tenant))
+	if err != nil {
 		return nil, false, err
 	}
 	if limit < 1 || limit > MaxPage {
@@ -151,6 +152,7 @@ func (s *Service) Shows(ctx context.Context, actor tenants.Actor, filter ShowFil
 	}
 	params := dbsqlc.ShowsPageParams{
 		TenantID: actor.Tenant.UUID, Region: string(filter.Region), AfterStartsAt: filter.From.Add(-time.Microsecond),
+		Limited: !reach.Whole(), VenueIds: reach.Venues(false), ShowIds: reach.OneByOne(),
 		IncludeDrafts: seesDrafts(actor), MaxRows: int32(limit + 1), //nolint:gosec // at most MaxPage
 	}
 	if filter.From.IsZero() {
@@ -195,7 +197,8 @@ func (s *Service) Show(ctx context.Context, actor tenants.Actor, id ShowID) (Sho
 
 // ShowsByID reads several shows; what does not exist for the actor is missing in the answer.
 func (s *Service) ShowsByID(ctx context.Context, actor tenants.Actor, wanted []ShowID) (map[ShowID]Show, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionShowRead, actor.Tenant); err != nil {
+	reach, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionShowRead, actor.Tenant))
+	if err != nil {
 		return nil, err
 	}
 	regions, uuids := splitIDs(wanted)
@@ -206,7 +209,7 @@ func (s *Service) ShowsByID(ctx context.Context, actor tenants.Actor, wanted []S
 	shows := make(map[ShowID]Show, len(rows))
 	for _, row := range rows {
 		show := showOf(row)
-		if show.State != ShowStateDraft || seesDrafts(actor) {
+		if (show.State != ShowStateDraft || seesDrafts(actor)) && reach.Covers(tenants.Place{Venue: row.VenueID, Show: row.ID}) {
 			shows[show.ID] = show
 		}
 	}
@@ -214,12 +217,13 @@ func (s *Service) ShowsByID(ctx context.Context, actor tenants.Actor, wanted []S
 }
 
 func seesDrafts(actor tenants.Actor) bool {
-	return actor.KeyType == tenants.KeyTypeAdmin && actor.Session.IsZero()
+	return (actor.KeyType == tenants.KeyTypeAdmin || actor.KeyType == tenants.KeyTypeMember) && actor.Session.IsZero()
 }
 
 // EventsByID reads several events.
 func (s *Service) EventsByID(ctx context.Context, actor tenants.Actor, wanted []EventID) (map[EventID]Event, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionShowRead, actor.Tenant); err != nil {
+	reach, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionShowRead, actor.Tenant))
+	if err != nil {
 		return nil, err
 	}
 	regions, uuids := splitIDs(wanted)
@@ -230,6 +234,9 @@ func (s *Service) EventsByID(ctx context.Context, actor tenants.Actor, wanted []
 	events := make(map[EventID]Event, len(rows))
 	for _, row := range rows {
 		region := ids.Region(row.Region)
+		if !reach.Shows(tenants.Place{Venue: row.VenueID}) {
+			continue
+		}
 		id := EventID{Region: region, UUID: row.ID}
 		events[id] = Event{ID: id, Venue: tenants.VenueID{Region: region, UUID: row.VenueID}, Name: row.Name}
 	}
@@ -238,7 +245,7 @@ func (s *Service) EventsByID(ctx context.Context, actor tenants.Actor, wanted []
 
 // PriceLevelsOfShows reads the price levels of several shows, dearest first.
 func (s *Service) PriceLevelsOfShows(ctx context.Context, actor tenants.Actor, shows []Show) (map[ShowID][]PriceLevel, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionShowRead, actor.Tenant); err != nil {
+	if err := s.authorizeShows(ctx, actor, policies.ActionShowRead, showsOf(shows)); err != nil {
 		return nil, err
 	}
 	currencies := make(map[ShowID]money.Currency, len(shows))
@@ -265,7 +272,7 @@ func (s *Service) PriceLevelsOfShows(ctx context.Context, actor tenants.Actor, s
 
 // PoolsOfShows reads the pools of several shows with what is left of each.
 func (s *Service) PoolsOfShows(ctx context.Context, actor tenants.Actor, shows []ShowID) (map[ShowID][]Pool, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionAvailabilityRead, actor.Tenant); err != nil {
+	if err := s.authorizeShows(ctx, actor, policies.ActionAvailabilityRead, shows); err != nil {
 		return nil, err
 	}
 	// May be stale, as a map may: a claim asks the counters themselves.
@@ -332,7 +339,7 @@ func (s *Service) SeatMap(ctx context.Context, actor tenants.Actor, show ShowID)
 
 // Chart reads the geometry of a hall.
 func (s *Service) Chart(ctx context.Context, actor tenants.Actor, id ChartID) (*charts.Chart, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionChartRead, actor.Tenant); err != nil {
+	if err := s.authorizeLook(ctx, actor, policies.ActionChartRead, "chart", id.Region, id.UUID); err != nil {
 		return nil, err
 	}
 	row, err := dbsqlc.New(s.db.Pool()).ChartGet(ctx, dbsqlc.ChartGetParams{TenantID: actor.Tenant.UUID, Region: string(id.Region), ID: id.UUID})
@@ -347,7 +354,8 @@ func (s *Service) Chart(ctx context.Context, actor tenants.Actor, id ChartID) (*
 
 // RoomTypesOfProperties reads the room types of several properties, by name.
 func (s *Service) RoomTypesOfProperties(ctx context.Context, actor tenants.Actor, properties []tenants.PropertyID) (map[tenants.PropertyID][]RoomType, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionRoomTypeRead, actor.Tenant); err != nil {
+	reach, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionRoomTypeRead, actor.Tenant))
+	if err != nil {
 		return nil, err
 	}
 	regions, uuids := splitIDs(properties)
@@ -358,14 +366,17 @@ func (s *Service) RoomTypesOfProperties(ctx context.Context, actor tenants.Actor
 	types := make(map[tenants.PropertyID][]RoomType, len(properties))
 	for _, row := range rows {
 		roomType := roomTypeOf(dbsqlc.RoomTypesByIDRow(row))
-		types[roomType.Property] = append(types[roomType.Property], roomType)
+		if reach.Covers(tenants.Place{Property: row.PropertyID}) {
+			types[roomType.Property] = append(types[roomType.Property], roomType)
+		}
 	}
 	return types, nil
 }
 
 // RoomTypesByID reads several room types; what does not exist is missing in the answer.
 func (s *Service) RoomTypesByID(ctx context.Context, actor tenants.Actor, wanted []RoomTypeID) (map[RoomTypeID]RoomType, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionRoomTypeRead, actor.Tenant); err != nil {
+	reach, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionRoomTypeRead, actor.Tenant))
+	if err != nil {
 		return nil, err
 	}
 	regions, uuids := splitIDs(wanted)
@@ -375,8 +386,9 @@ func (s *Service) RoomTypesByID(ctx context.Context, actor tenants.Actor, wanted
 	}
 	types := make(map[RoomTypeID]RoomType, len(rows))
 	for _, row := range rows {
-		roomType := roomTypeOf(row)
-		types[roomType.ID] = roomType
+		if roomType := roomTypeOf(row); reach.Covers(tenants.Place{Property: row.PropertyID}) {
+			types[roomType.ID] = roomType
+		}
 	}
 	return types, nil
 }
@@ -384,7 +396,7 @@ func (s *Service) RoomTypesByID(ctx context.Context, actor tenants.Actor, wanted
 // Calendar reads the nights from first to last, both included, of a property's room types, at most
 // MaxCalendarDays of them. Nights without a plan are absent: they are not on sale.
 func (s *Service) Calendar(ctx context.Context, actor tenants.Actor, property tenants.Property, roomTypes []RoomTypeID, first, last civil.Date) (Calendar, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionAvailabilityRead, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionAvailabilityRead, "property", property.ID.Region, property.ID.UUID); err != nil {
 		return Calendar{}, err
 	}
 	switch {

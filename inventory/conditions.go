@@ -88,7 +88,7 @@ func (c ConditionsScope) check(ctx context.Context, tx pgx.Tx, actor tenants.Act
 // SetCancellationPolicy writes the policy of a scope whole, and answers with it. Bookings keep what
 // they were sold with.
 func (s *Service) SetCancellationPolicy(ctx context.Context, actor tenants.Actor, scope ConditionsScope, policy CancellationPolicy) (CancellationPolicy, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionCancellationSet, actor.Tenant); err != nil {
+	if err := s.authorizeScope(ctx, actor, policies.ActionCancellationSet, scope.Show, scope.Venue, scope.Property); err != nil {
 		return CancellationPolicy{}, err
 	}
 	return db.Replayable(ctx, s.db, "inventory.SetCancellationPolicy", func(ctx context.Context, tx pgx.Tx) (CancellationPolicy, error) {
@@ -146,7 +146,7 @@ func policySetTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, scope 
 
 // RemoveCancellationPolicy takes a scope's own policy away, and answers with the one that then holds.
 func (s *Service) RemoveCancellationPolicy(ctx context.Context, actor tenants.Actor, scope ConditionsScope) (CancellationPolicy, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionCancellationSet, actor.Tenant); err != nil {
+	if err := s.authorizeScope(ctx, actor, policies.ActionCancellationSet, scope.Show, scope.Venue, scope.Property); err != nil {
 		return CancellationPolicy{}, err
 	}
 	return db.Replayable(ctx, s.db, "inventory.RemoveCancellationPolicy", func(ctx context.Context, tx pgx.Tx) (CancellationPolicy, error) {
@@ -195,7 +195,7 @@ func (c ConditionsScope) resource(actor tenants.Actor) fmt.Stringer {
 
 // CancellationPolicy is the policy that holds for a scope: its own, or the one of what it is in.
 func (s *Service) CancellationPolicy(ctx context.Context, actor tenants.Actor, scope ConditionsScope) (CancellationPolicy, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionCancellationRead, actor.Tenant); err != nil {
+	if err := s.authorizeScope(ctx, actor, policies.ActionCancellationRead, scope.Show, scope.Venue, scope.Property); err != nil {
 		return CancellationPolicy{}, err
 	}
 	return db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) (CancellationPolicy, error) {
@@ -211,7 +211,7 @@ func (s *Service) CancellationPolicy(ctx context.Context, actor tenants.Actor, s
 // SetTaxRate says how much tax the prices of a property or venue include, in basis points. Lines
 // that are sold keep the rate of their sale.
 func (s *Service) SetTaxRate(ctx context.Context, actor tenants.Actor, scope ConditionsScope, basisPoints int64) (int64, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionCancellationSet, actor.Tenant); err != nil {
+	if err := s.authorizeScope(ctx, actor, policies.ActionCancellationSet, scope.Show, scope.Venue, scope.Property); err != nil {
 		return 0, err
 	}
 	if err := validateTax(basisPoints); err != nil {
@@ -241,9 +241,9 @@ func (s *Service) SetTaxRate(ctx context.Context, actor tenants.Actor, scope Con
 	})
 }
 
-// Offers are the conditions at sites that the actor was shown.
+// Offers are the conditions at sites that the actor was shown, and so may look at.
 func (s *Service) Offers(ctx context.Context, actor tenants.Actor, sites []Site) (map[Site]Offer, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionCancellationRead, actor.Tenant); err != nil {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionCancellationRead, actor.Tenant)); err != nil {
 		return nil, err
 	}
 	offers, err := offersOf(ctx, s.db.Pool(), actor.Tenant, sites)

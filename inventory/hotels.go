@@ -24,7 +24,7 @@ type NewRoomType struct {
 
 // CreateRoomType adds a room type to a property.
 func (s *Service) CreateRoomType(ctx context.Context, actor tenants.Actor, requestKey string, input NewRoomType) (RoomTypeID, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionRoomTypeCreate, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionRoomTypeCreate, "property", input.Property.Region, input.Property.UUID); err != nil {
 		return RoomTypeID{}, err
 	}
 	if err := checkName("name", input.Name); err != nil {

@@ -36,10 +36,11 @@ const (
 // only way a deadline moves: reads, retries and failures never extend. The same request key is
 // answered with the hold as it stands and extends nothing.
 func (s *Service) ExtendHold(ctx context.Context, actor tenants.Actor, id HoldID, requestKey string) (Hold, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionHoldExtend, actor.Tenant); err != nil {
+	may := s.authorizer.Authorize(actor, policies.ActionHoldExtend, actor.Tenant)
+	if _, err := tenants.ReachOf(may); err != nil {
 		return Hold{}, err
 	}
-	return s.change(ctx, actor, id, "extendHold", requestKey, func(ctx context.Context, tx pgx.Tx, hold Hold, now time.Time) (Hold, error) {
+	return s.change(ctx, actor, may, id, "extendHold", requestKey, func(ctx context.Context, tx pgx.Tx, hold Hold, now time.Time) (Hold, error) {
 		switch {
 		case hold.State == HoldStateProcessing:
 			return Hold{}, Refuse(RefusalPaymentInProgress, messageOf(RefusalPaymentInProgress))
@@ -69,10 +70,11 @@ func (s *Service) ExtendHold(ctx context.Context, actor tenants.Actor, id HoldID
 // ReleaseHold gives every unit back at once. A hold that is being paid cannot be released; one that
 // was released before is answered as it is.
 func (s *Service) ReleaseHold(ctx context.Context, actor tenants.Actor, id HoldID, requestKey string) (Hold, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionHoldRelease, actor.Tenant); err != nil {
+	may := s.authorizer.Authorize(actor, policies.ActionHoldRelease, actor.Tenant)
+	if _, err := tenants.ReachOf(may); err != nil {
 		return Hold{}, err
 	}
-	return s.change(ctx, actor, id, "releaseHold", requestKey, func(ctx context.Context, tx pgx.Tx, hold Hold, now time.Time) (Hold, error) {
+	return s.change(ctx, actor, may, id, "releaseHold", requestKey, func(ctx context.Context, tx pgx.Tx, hold Hold, now time.Time) (Hold, error) {
 		switch hold.State {
 		case HoldStateReleased, HoldStateExpired:
 			return hold, nil
@@ -88,7 +90,8 @@ func (s *Service) ReleaseHold(ctx context.Context, actor tenants.Actor, id HoldI
 }
 
 // change is a command on a hold: claim the request key, lock the hold, read the clock, act.
-func (s *Service) change(ctx context.Context, actor tenants.Actor, id HoldID, operation, requestKey string,
+// may is the authorizer's answer, which says where the actor may do it.
+func (s *Service) change(ctx context.Context, actor tenants.Actor, may error, id HoldID, operation, requestKey string,
 	act func(ctx context.Context, tx pgx.Tx, hold Hold, now time.Time) (Hold, error),
 ) (Hold, error) {
 	if err := request.ValidateKey(requestKey); err != nil {
@@ -109,8 +112,8 @@ func (s *Service) change(ctx context.Context, actor tenants.Actor, id HoldID, op
 		if err != nil {
 			return Hold{}, err
 		}
-		if !mayChange(actor, hold) {
-			return Hold{}, fault.NotFound("hold")
+		if mine, err := mayChangeTx(ctx, tx, actor, may, hold); err != nil || !mine {
+			return Hold{}, orNotFound(err, "hold")
 		}
 		now, err := Now(ctx, tx)
 		if err != nil {
@@ -173,6 +176,22 @@ func JudgeSaleTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, hold Hold)
 
 // MayPay reports whether an actor may check out a hold: its buyer, or the partner who placed it.
 func MayPay(actor tenants.Actor, hold Hold) bool { return mayChange(actor, hold) }
+
+// mayChangeTx is mayChange for an actor who may do it at some places only.
+func mayChangeTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, may error, hold Hold) (bool, error) {
+	if mayChange(actor, hold) {
+		return WithinReach(ctx, tx, actor.Tenant, may, hold.ID.Region, hold.Lines)
+	}
+	return false, nil
+}
+
+// orNotFound is the error, or that there is no such thing for this actor.
+func orNotFound(err error, what string) error {
+	if err != nil {
+		return err
+	}
+	return fault.NotFound(what)
+}
 
 // ProcessTx marks a locked hold as being paid. Its deadline becomes that of the payment; under
 // policy HONOUR nobody else is offered the units until the grace after it has passed, because the

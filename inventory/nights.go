@@ -136,7 +136,7 @@ func (o OversoldNight) Taken() int64 { return o.Held + o.Booked }
 // everything the change does not name, stay as they are. More than MaxNightsPerEdit nights, counted for
 // each room type, are written by a job.
 func (s *Service) SetNights(ctx context.Context, actor tenants.Actor, edit NightsEdit) (NightsSet, error) {
-	if err := s.authorizeChange(actor, edit.Change); err != nil {
+	if err := s.authorizeChange(ctx, actor, edit.RoomType, edit.Property, edit.Change); err != nil {
 		return NightsSet{}, err
 	}
 	dates, err := edit.check()
@@ -159,21 +159,28 @@ func (s *Service) SetNights(ctx context.Context, actor tenants.Actor, edit Night
 	return set, err
 }
 
-// authorizeChange asks for each part of a change whether the actor may set it.
-func (s *Service) authorizeChange(actor tenants.Actor, change NightChange) error {
+// authorizeChange asks for each part of a change whether the actor may set it there.
+func (s *Service) authorizeChange(ctx context.Context, actor tenants.Actor, room *RoomTypeID, property *tenants.PropertyID, change NightChange) error {
 	rate, house := change.RateMinor != nil, change.HouseLimit != nil || change.NoHouseLimit
-	if rate {
-		if err := s.authorizer.Authorize(actor, policies.ActionRatesSet, actor.Tenant); err != nil {
+	for _, part := range []struct {
+		named  bool
+		action tenants.Action
+	}{{rate, policies.ActionRatesSet}, {house, policies.ActionHouseLimitsSet}, {change.setsPlan() || !rate && !house, policies.ActionNightsSet}} {
+		if !part.named {
+			continue
+		}
+		var err error
+		switch {
+		case room != nil:
+			err = s.authorizeAt(ctx, actor, part.action, "room type", room.Region, room.UUID)
+		case property != nil:
+			err = s.authorizeAt(ctx, actor, part.action, "property", property.Region, property.UUID)
+		default:
+			err = s.authorizer.Authorize(actor, part.action, actor.Tenant)
+		}
+		if err != nil {
 			return err
 		}
-	}
-	if house {
-		if err := s.authorizer.Authorize(actor, policies.ActionHouseLimitsSet, actor.Tenant); err != nil {
-			return err
-		}
-	}
-	if change.setsPlan() || !rate && !house {
-		return s.authorizer.Authorize(actor, policies.ActionNightsSet, actor.Tenant)
 	}
 	return nil
 }
@@ -257,10 +264,18 @@ func (c NightChange) setsHouse() bool { return c.HouseLimit != nil || c.NoHouseL
 
 // WriteNights writes a change of its own on each night of a room type, in one transaction: all or none.
 func (s *Service) WriteNights(ctx context.Context, actor tenants.Actor, roomType RoomTypeID, changes []DatedChange) (NightsSet, error) {
-	for _, change := range append([]DatedChange{{}}, changes...) {
-		if err := s.authorizeChange(actor, change.Change); err != nil {
-			return NightsSet{}, err
+	// What any night changes is asked for once.
+	var asked NightChange
+	for _, change := range changes {
+		if change.Change.RateMinor != nil {
+			asked.RateMinor = change.Change.RateMinor
 		}
+		if change.Change.setsPlan() {
+			asked.Physical = new(int64)
+		}
+	}
+	if err := s.authorizeChange(ctx, actor, &roomType, nil, asked); err != nil {
+		return NightsSet{}, err
 	}
 	if len(changes) < 1 || len(changes) > MaxNightsPerEdit {
 		return NightsSet{}, fault.Invalid("nights", "expected 1 to %d nights, got %d", MaxNightsPerEdit, len(changes))
@@ -301,7 +316,7 @@ func (s *Service) noteNights(ctx context.Context, nights int64) {
 // OversoldNights lists what is over its limit at a property from first to last, both included: after
 // an edit that ran as a job, or at any time. It says whether more follow.
 func (s *Service) OversoldNights(ctx context.Context, actor tenants.Actor, property tenants.PropertyID, first, last civil.Date, after *OversoldCursor, limit int) ([]OversoldNight, bool, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionNightsRead, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionNightsRead, "property", property.Region, property.UUID); err != nil {
 		return nil, false, err
 	}
 	if err := checkRange(first, last, MaxCalendarDays); err != nil {

@@ -344,7 +344,7 @@ func writeChunkNightsTx(ctx context.Context, tx pgx.Tx, at place, edit dbsqlc.Ni
 // CancelNightsJob ends a job before its next chunk; saying it twice changes nothing. What is written
 // stays written.
 func (s *Service) CancelNightsJob(ctx context.Context, actor tenants.Actor, id NightsJobID) (NightsJob, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionNightsSet, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionNightsSet, "job", id.Region, id.UUID); err != nil {
 		return NightsJob{}, err
 	}
 	at := placeOf(actor.Tenant, id.Region)
@@ -374,7 +374,7 @@ func (s *Service) CancelNightsJob(ctx context.Context, actor tenants.Actor, id N
 
 // NightsJob reads a job and how far it is.
 func (s *Service) NightsJob(ctx context.Context, actor tenants.Actor, id NightsJobID) (NightsJob, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionNightsRead, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionNightsRead, "job", id.Region, id.UUID); err != nil {
 		return NightsJob{}, err
 	}
 	job, err := nightsJobOf(ctx, dbsqlc.New(s.db.Pool()), placeOf(actor.Tenant, id.Region), id.UUID)
@@ -402,7 +402,7 @@ func nightsJobOf(ctx context.Context, queries *dbsqlc.Queries, at place, id uuid
 
 // NightsChunks lists the chunks of a job in their order, and says whether more follow.
 func (s *Service) NightsChunks(ctx context.Context, actor tenants.Actor, id NightsJobID, after int64, limit int) ([]NightsChunk, bool, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionNightsRead, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionNightsRead, "job", id.Region, id.UUID); err != nil {
 		return nil, false, err
 	}
 	if limit < 1 || limit > MaxPage {
@@ -433,7 +433,7 @@ func (s *Service) NightsChunks(ctx context.Context, actor tenants.Actor, id Nigh
 
 // NightsJobs lists the jobs of a property from the newest, and says whether older ones follow.
 func (s *Service) NightsJobs(ctx context.Context, actor tenants.Actor, property tenants.PropertyID, after *NightsJobCursor, limit int) ([]NightsJob, bool, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionNightsRead, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionNightsRead, "property", property.Region, property.UUID); err != nil {
 		return nil, false, err
 	}
 	if limit < 1 || limit > MaxPage {

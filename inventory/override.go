@@ -25,8 +25,8 @@ type Override struct {
 }
 
 // mayOverride asks whether the actor may, and for a reason.
-func (s *Service) mayOverride(actor tenants.Actor, override Override) error {
-	if err := s.authorizer.Authorize(actor, policies.ActionHoldOverride, actor.Tenant); err != nil {
+func (s *Service) mayOverride(ctx context.Context, actor tenants.Actor, c claim, override Override) error {
+	if err := s.authorizeClaim(ctx, actor, policies.ActionHoldOverride, c); err != nil {
 		return err
 	}
 	reason := override.Reason

@@ -20,13 +20,8 @@ import (
 // share the next transaction; see combiner and batch. A request over several of them has a
 // transaction of its own.
 func (s *Service) PlaceHold(ctx context.Context, actor tenants.Actor, input PlaceHold) (Hold, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionHoldPlace, actor.Tenant); err != nil {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionHoldPlace, actor.Tenant)); err != nil {
 		return Hold{}, err
-	}
-	if input.Override != nil {
-		if err := s.mayOverride(actor, *input.Override); err != nil {
-			return Hold{}, err
-		}
 	}
 	buyer, ok := actor.Buyer()
 	if !ok {
@@ -36,10 +31,18 @@ func (s *Service) PlaceHold(ctx context.Context, actor tenants.Actor, input Plac
 	if err != nil {
 		return Hold{}, err
 	}
-	if c.overrideBlock != "" {
-		if err := s.authorizer.Authorize(actor, policies.ActionBlockOverride, actor.Tenant); err != nil {
+	if input.Override != nil {
+		if err := s.mayOverride(ctx, actor, c, *input.Override); err != nil {
 			return Hold{}, err
 		}
+	}
+	if c.overrideBlock != "" {
+		if err := s.authorizeClaim(ctx, actor, policies.ActionBlockOverride, c); err != nil {
+			return Hold{}, err
+		}
+	}
+	if err := s.authorizeClaim(ctx, actor, policies.ActionHoldPlace, c); err != nil {
+		return Hold{}, err
 	}
 	input.PresaleCode = c.presaleCode
 	fingerprint, err := request.Fingerprint(input)

@@ -80,7 +80,7 @@ func checkWindow(opens, closes *time.Time) error {
 // CreatePresaleCodes adds codes to a show. A code that the show has already is a conflict, and then
 // none is added.
 func (s *Service) CreatePresaleCodes(ctx context.Context, actor tenants.Actor, requestKey string, input NewPresaleCodes) ([]PresaleCode, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionPresaleSet, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionPresaleSet, "show", input.Show.Region, input.Show.UUID); err != nil {
 		return nil, err
 	}
 	input, err := input.normal()
@@ -153,7 +153,7 @@ type PresaleChange struct {
 // touching what is held or sold. A code whose closesAt has passed is over, for extensions and
 // checkouts of its holds too.
 func (s *Service) ChangePresaleCode(ctx context.Context, actor tenants.Actor, requestKey string, id PresaleCodeID, change PresaleChange) (PresaleCode, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionPresaleSet, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionPresaleSet, "presale code", id.Region, id.UUID); err != nil {
 		return PresaleCode{}, err
 	}
 	if change.Uses != nil {
@@ -244,7 +244,7 @@ func presaleCodeTx(ctx context.Context, queries *dbsqlc.Queries, at place, row d
 // PresaleCodes lists the codes of a show in alphabetical order, at most limit after the given one,
 // and says whether more follow.
 func (s *Service) PresaleCodes(ctx context.Context, actor tenants.Actor, show ShowID, after string, limit int) ([]PresaleCode, bool, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionPresaleRead, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionPresaleRead, "show", show.Region, show.UUID); err != nil {
 		return nil, false, err
 	}
 	if limit < 1 || limit > MaxPage {

@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/holdfast/holdfast/internal/db"
-	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
 	"github.com/holdfast/holdfast/policies"
 	"github.com/holdfast/holdfast/tenants"
 )
@@ -52,15 +52,15 @@ func NewService(d *db.DB, authorizer Authorizer, options ...Option) *Service {
 // Hold reads a hold for its buyer, for the partner whose channel sold it, or for the tenant's
 // admin. For everybody else it does not exist.
 func (s *Service) Hold(ctx context.Context, actor tenants.Actor, id HoldID) (Hold, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionHoldRead, actor.Tenant); err != nil {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionHoldRead, actor.Tenant)); err != nil {
 		return Hold{}, err
 	}
 	hold, err := GetHold(ctx, s.db.Pool(), actor.Tenant, id)
 	if err != nil {
 		return Hold{}, db.Classify(err)
 	}
-	if !MaySee(actor, hold.Buyer, hold.Channel) {
-		return Hold{}, fault.NotFound("hold")
+	if seen, err := MaySeeHold(ctx, s.db.Pool(), s.authorizer, actor, hold); err != nil || !seen {
+		return Hold{}, orNotFound(db.Classify(err), "hold")
 	}
 	now, err := Now(ctx, s.db.Pool())
 	if err != nil {
@@ -70,8 +70,17 @@ func (s *Service) Hold(ctx context.Context, actor tenants.Actor, id HoldID) (Hol
 	return hold, nil
 }
 
+// MaySeeHold reports whether an actor may read a hold: as MaySee says, and of members those who may
+// read everybody's where all its units are.
+func MaySeeHold(ctx context.Context, q dbsqlc.DBTX, authorizer Authorizer, actor tenants.Actor, hold Hold) (bool, error) {
+	if actor.KeyType != tenants.KeyTypeMember || actor.Owns(hold.Buyer) {
+		return MaySee(actor, hold.Buyer, hold.Channel), nil
+	}
+	return WithinReach(ctx, q, actor.Tenant, authorizer.Authorize(actor, policies.ActionHoldReadAny, actor.Tenant), hold.ID.Region, hold.Lines)
+}
+
 // MaySee reports whether an actor may read what a buyer owns: the buyer, the tenant's admin, and
-// the partner whose channel sold it.
+// the partner whose channel sold it. Members see what is not their own by their roles.
 func MaySee(actor tenants.Actor, buyer tenants.Buyer, channel tenants.ChannelID) bool {
 	switch {
 	case actor.Owns(buyer):

@@ -19,7 +19,7 @@ import (
 // to it is found by claims that look closer. over says by how many units the pool is oversold. The pool
 // of a show that is over for good is refused with fault.KindConflict.
 func (s *Service) SetPoolShards(ctx context.Context, actor tenants.Actor, id PoolID, shards int64) (over int64, err error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionPoolUpdate, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionPoolUpdate, "pool", id.Region, id.UUID); err != nil {
 		return 0, err
 	}
 	if shards < 1 || shards > maxShards {

@@ -81,7 +81,7 @@ type NewPool struct {
 
 // ImportChart stores a hall's geometry for a venue. It is immutable: a changed plan is a new chart.
 func (s *Service) ImportChart(ctx context.Context, actor tenants.Actor, requestKey string, venue tenants.VenueID, chart *charts.Chart) (ChartID, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionChartImport, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionChartImport, "venue", venue.Region, venue.UUID); err != nil {
 		return ChartID{}, err
 	}
 	if err := chart.Validate(); err != nil {
@@ -116,7 +116,7 @@ func (s *Service) ImportChart(ctx context.Context, actor tenants.Actor, requestK
 
 // CreateEvent stores a production.
 func (s *Service) CreateEvent(ctx context.Context, actor tenants.Actor, requestKey string, input NewEvent) (EventID, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionShowCreate, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionShowCreate, "venue", input.Venue.Region, input.Venue.UUID); err != nil {
 		return EventID{}, err
 	}
 	if err := checkName("name", input.Name); err != nil {
@@ -141,8 +141,13 @@ func (s *Service) CreateEvent(ctx context.Context, actor tenants.Actor, requestK
 
 // CreateShow stores a performance with its price levels, seats and pools, in one transaction.
 func (s *Service) CreateShow(ctx context.Context, actor tenants.Actor, requestKey string, input NewShow) (ShowID, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionShowCreate, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionShowCreate, "event", input.Event.Region, input.Event.UUID); err != nil {
 		return ShowID{}, err
+	}
+	if input.Chart != nil {
+		if err := s.authorizeAt(ctx, actor, policies.ActionShowCreate, "chart", input.Chart.Region, input.Chart.UUID); err != nil {
+			return ShowID{}, err
+		}
 	}
 	if input.State == "" {
 		input.State = ShowStateOnSale
@@ -377,7 +382,7 @@ func shareOf(capacity, shards, shard int64) int64 {
 
 // SetShowState puts a show on sale, closes it, or hides it. What is held or sold stays.
 func (s *Service) SetShowState(ctx context.Context, actor tenants.Actor, id ShowID, state ShowState) error {
-	if err := s.authorizer.Authorize(actor, policies.ActionShowUpdate, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionShowUpdate, "show", id.Region, id.UUID); err != nil {
 		return err
 	}
 	switch state {
@@ -406,7 +411,7 @@ func (s *Service) SetShowState(ctx context.Context, actor tenants.Actor, id Show
 
 // SetPrice changes a price level. Holds already placed keep their price.
 func (s *Service) SetPrice(ctx context.Context, actor tenants.Actor, show ShowID, level PriceLevelID, amountMinor int64) error {
-	if err := s.authorizer.Authorize(actor, policies.ActionPricesSet, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionPricesSet, "show", show.Region, show.UUID); err != nil {
 		return err
 	}
 	if err := checkPrice("amountMinor", amountMinor); err != nil {
@@ -442,7 +447,7 @@ func (s *Service) SetPrice(ctx context.Context, actor tenants.Actor, show ShowID
 // and sells nothing more; over says by how many units it then is oversold. The pool of a show that is
 // over for good is refused with fault.KindConflict.
 func (s *Service) SetPoolCapacity(ctx context.Context, actor tenants.Actor, id PoolID, capacity int64) (over int64, err error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionPoolUpdate, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionPoolUpdate, "pool", id.Region, id.UUID); err != nil {
 		return 0, err
 	}
 	if capacity < 0 || capacity > 10_000_000 {

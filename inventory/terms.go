@@ -276,7 +276,7 @@ func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
 // SetTerms writes the terms of a scope whole: what the change does not name falls back to the
 // tenant's default, and for the default itself to DefaultTerms.
 func (s *Service) SetTerms(ctx context.Context, actor tenants.Actor, scope TermsScope, change TermsChange) (Terms, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionTermsSet, actor.Tenant); err != nil {
+	if err := s.authorizeScope(ctx, actor, policies.ActionTermsSet, scope.Show, nil, scope.Property); err != nil {
 		return Terms{}, err
 	}
 	if err := change.Validate(); err != nil {
@@ -328,7 +328,7 @@ func (t TermsScope) resource(actor tenants.Actor) fmt.Stringer {
 
 // Terms are the terms in force for a scope.
 func (s *Service) Terms(ctx context.Context, actor tenants.Actor, scope TermsScope) (Terms, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionTermsRead, actor.Tenant); err != nil {
+	if err := s.authorizeScope(ctx, actor, policies.ActionTermsRead, scope.Show, nil, scope.Property); err != nil {
 		return Terms{}, err
 	}
 	return db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) (Terms, error) {

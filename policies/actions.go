@@ -90,6 +90,10 @@ const (
 	ActionBlockOverride    Action = "block.override"
 	ActionChannelSalesRead Action = "channel.sales_read"
 	ActionChannelSalesSet  Action = "channel.sales_set"
+	ActionMemberRead              = tenants.ActionMemberRead
+	ActionMemberManage            = tenants.ActionMemberManage
+	ActionCustomerSecret          = tenants.ActionCustomerSecret
+	ActionRefundLimited    Action = "refund.create_limited"
 )
 
 // Meaning says what an action lets somebody do, for people who set roles.
@@ -171,6 +175,10 @@ func Meanings() []Meaning {
 		{ActionBlockOverride, "Hold free seats of another channel's block, with a reason that is kept"},
 		{ActionChannelSalesRead, "See what a channel may sell, and its commission"},
 		{ActionChannelSalesSet, "Set what a channel may sell, and its commission"},
+		{ActionMemberRead, "See who works for the tenant, and as what"},
+		{ActionMemberManage, "Invite and remove members, and bind and unbind their roles"},
+		{ActionCustomerSecret, "Make and end the secrets that sign references to a channel's own customers"},
+		{ActionRefundLimited, "Give money back outside a cancellation, up to the binding's limit on one booking"},
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/casbin/casbin/v2"
 	"github.com/casbin/casbin/v2/model"
 	"github.com/casbin/casbin/v2/persist"
+	"github.com/casbin/casbin/v2/util"
 
 	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/tenants"
@@ -23,9 +24,12 @@ var policyText string
 // Enforcer decides. It is safe for concurrent use, and satisfies tenants.Authorizer.
 type Enforcer struct {
 	// allowed has every decision about a role. They are the same in all tenants and there are few,
-	// so casbin is asked for each once, at the start: see BenchmarkCasbin for what that saves.
-	// Decisions about members, who have their roles by tenant, will not be of this kind.
+	// so casbin is asked what each role has once, at the start: see BenchmarkCasbin for what that saves. Where a
+	// member has which role is in the actor's grants; that this gives what casbin would say with the
+	// same bindings as lines of its policy is a test.
 	allowed map[Role]map[Action]bool
+	// members are the same decisions under the names that bindings use.
+	members map[tenants.Role]map[Action]bool
 }
 
 // New reads the policy that is built in. An error is a defect of the policy.
@@ -34,24 +38,27 @@ func New() (*Enforcer, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Enforcer{allowed: make(map[Role]map[Action]bool, len(Roles()))}
+	e := &Enforcer{allowed: make(map[Role]map[Action]bool, len(Roles())), members: map[tenants.Role]map[Action]bool{}}
 	for _, role := range Roles() {
-		actions := make(map[Action]bool, len(Meanings()))
-		for _, meaning := range Meanings() {
-			resource, verb := split(meaning.Action)
-			allowed, err := judge.Enforce(string(role), anyTenant, string(resource), verb)
-			if err != nil {
-				return nil, fmt.Errorf("decide about %s for the role %s: %w", meaning.Action, role, err)
-			}
-			actions[meaning.Action] = allowed
+		lines, err := judge.GetImplicitPermissionsForUser(string(role))
+		if err != nil {
+			return nil, fmt.Errorf("list what the role %s may do: %w", role, err)
+		}
+		actions := make(map[Action]bool, len(lines))
+		for _, line := range lines {
+			actions[Action(line[1]+"."+line[2])] = true
 		}
 		e.allowed[role] = actions
 	}
+	for _, role := range tenants.MemberRoles() {
+		actions, ok := e.allowed[ofMember(role.Role)]
+		if !ok {
+			return nil, fmt.Errorf("members can have the role %s, which the policy does not know", role.Role)
+		}
+		e.members[role.Role] = actions
+	}
 	return e, nil
 }
-
-// anyTenant stands for the domain in decisions that no binding of a member has a part in.
-const anyTenant = "*"
 
 // newCasbin loads a policy, and refuses lines about roles or actions that do not exist: they would
 // silently allow nothing.
@@ -70,6 +77,7 @@ func newCasbin(policy string) (*casbin.Enforcer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the policy: %w", err)
 	}
+	judge.AddNamedDomainMatchingFunc("g", "keyMatch", util.KeyMatch)
 	if err := judge.BuildRoleLinks(); err != nil {
 		return nil, fmt.Errorf("bind the members of the policy: %w", err)
 	}
@@ -91,8 +99,13 @@ func newCasbin(policy string) (*casbin.Enforcer, error) {
 
 // Authorize is nil when the actor may do this in the tenant; the zero tenant is the installation
 // itself. Otherwise it is a fault: KindUnauthenticated for the zero actor, KindNotFound for a
-// tenant that is not the actor's, KindDenied for an action that none of the actor's roles has.
+// tenant that is not the actor's, KindDenied for an action that none of the actor's roles has. The
+// denial of what a member may do at some places only is a *tenants.LimitedError, for services that
+// know which place is meant.
 func (e *Enforcer) Authorize(actor tenants.Actor, action Action, tenant tenants.TenantID) error {
+	if actor.KeyType == tenants.KeyTypeMember {
+		return e.authorizeMember(actor, action, tenant)
+	}
 	roles := rolesOf(actor)
 	if len(roles) == 0 {
 		return fault.Unauthenticated("Authorization: expected a key")
@@ -110,6 +123,23 @@ func (e *Enforcer) Authorize(actor tenants.Actor, action Action, tenant tenants.
 		}
 	}
 	return e.denied(actor, action)
+}
+
+func (e *Enforcer) authorizeMember(actor tenants.Actor, action Action, tenant tenants.TenantID) error {
+	if !tenant.IsZero() && tenant != actor.Tenant {
+		return fault.NotFound("tenant")
+	}
+	var reach tenants.Reach
+	if !tenant.IsZero() {
+		reach = actor.Grants.Reach(func(role tenants.Role) bool { return e.members[role][action] })
+	}
+	switch {
+	case reach.Whole():
+		return nil
+	case reach.Empty():
+		return e.denied(actor, action)
+	}
+	return &tenants.LimitedError{Reach: reach, Refusal: fault.Denied("a member with your roles may do %s at some places only, and not for the whole tenant", action)}
 }
 
 // denied says what the actor is and, where that is all that lacks, how a guest is let in.

@@ -14,8 +14,18 @@ const (
 	// RolePlatformOperator runs the installation, with a platform key. It acts in every tenant,
 	// for the few things that it may do there.
 	RolePlatformOperator Role = "platform-operator"
-	// RoleTenantOwner sets up and runs one tenant, with an admin key.
+	// RoleTenantOwner sets up and runs one tenant, with an admin key or as a member.
 	RoleTenantOwner Role = "tenant-owner"
+	// The roles of members say in the policy what they are for; a member has them in the whole tenant
+	// or at some places.
+	RoleChainManager    Role = "chain-manager"
+	RolePropertyManager Role = "property-manager"
+	RoleVenueManager    Role = "venue-manager"
+	RoleRevenueManager  Role = "revenue-manager"
+	RoleBoxOffice       Role = "box-office"
+	RoleChannelManager  Role = "channel-manager"
+	RoleSupport         Role = "support"
+	RoleAuditor         Role = "auditor"
 	// RolePartner sells through one channel, with a partner key.
 	RolePartner Role = "partner"
 	// RoleWidget is a publishable key: it shows what is for sale.
@@ -29,10 +39,18 @@ const (
 
 // Roles are all roles, from the one that runs the installation to the one that buys.
 func Roles() []Role {
-	return []Role{RolePlatformOperator, RoleTenantOwner, RolePartner, RoleWidget, RoleGuest, RoleTrial}
+	return []Role{
+		RolePlatformOperator, RoleTenantOwner, RoleChainManager, RolePropertyManager, RoleVenueManager, RoleRevenueManager, RoleBoxOffice,
+		RoleChannelManager, RoleSupport, RoleAuditor, RolePartner, RoleWidget, RoleGuest, RoleTrial,
+	}
 }
 
-// rolesOf are what an actor's credentials give it.
+// ofMember is the policy's name for a member's role.
+func ofMember(role tenants.Role) Role {
+	return Role(strings.ReplaceAll(strings.ToLower(string(role)), "_", "-"))
+}
+
+// rolesOf are what an actor's key gives it. A member's roles are in Actor.Grants.
 func rolesOf(actor tenants.Actor) []Role {
 	var roles []Role
 	if actor.Mode == tenants.ModeTest {
@@ -47,6 +65,8 @@ func rolesOf(actor tenants.Actor) []Role {
 		roles = []Role{RolePartner}
 	case tenants.KeyTypePublishable:
 		roles = []Role{RoleWidget}
+	case tenants.KeyTypeMember:
+		return nil
 	default:
 		return nil
 	}
@@ -61,8 +81,12 @@ func holder(keyType tenants.KeyType, mode tenants.Mode) string {
 	if mode == tenants.ModeTest {
 		return "a key in test mode sees what is for sale; it"
 	}
-	if keyType == tenants.KeyTypeAdmin {
+	switch keyType {
+	case tenants.KeyTypeAdmin:
 		return "an admin key"
+	case tenants.KeyTypeMember:
+		return "a member with your roles"
+	case tenants.KeyTypePlatform, tenants.KeyTypePartner, tenants.KeyTypePublishable:
 	}
 	return "a " + strings.ToLower(string(keyType)) + " key"
 }

@@ -23,4 +23,7 @@ const (
 	ActionSessionStart   Action = "session.start"
 	ActionJobInspect     Action = "job.inspect"
 	ActionAuditRead      Action = "audit.read"
+	ActionMemberRead     Action = "member.read"
+	ActionMemberManage   Action = "member.manage"
+	ActionCustomerSecret Action = "customer.secret"
 )

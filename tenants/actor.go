@@ -2,7 +2,7 @@ package tenants
 
 import "github.com/google/uuid"
 
-// KeyType says what a key is for. It is also the actor's role until roles are bound per user.
+// KeyType says what a key is for, which is also the role of whoever presents it.
 type KeyType string
 
 // The types of key.
@@ -16,6 +16,9 @@ const (
 	// KeyTypePublishable is shown to browsers: it reads public data and sells to guests who hold a
 	// session of their own.
 	KeyTypePublishable KeyType = "PUBLISHABLE"
+	// KeyTypeMember is no key: a person who signed in with an identity provider. What they may do
+	// is in Actor.Grants.
+	KeyTypeMember KeyType = "MEMBER"
 )
 
 // Mode keeps trial sales apart from real ones.
@@ -30,12 +33,17 @@ const (
 // Actor is who a request acts as: scope = tenant + key + channel + guest session. Every service
 // method takes one, and every query carries its tenant.
 type Actor struct {
-	Tenant  TenantID
+	Tenant TenantID
+	// Key is the credential that acts. What a member does is done and recorded under the member's
+	// own UUID.
 	Key     KeyID
 	KeyType KeyType
 	Mode    Mode
-	// Channel is the one that the key sells through; admin keys sell through their tenant's box
-	// office, or through none.
+	// Member is who signed in, and Grants what they may do and where; both are zero for a key.
+	Member MemberID
+	Grants *Grants
+	// Channel is the one that the key sells through; admin keys and members sell through a box
+	// office of their tenant, or through none.
 	Channel ChannelID
 	// ChannelSuspended says that nothing may be sold through Channel at present. It may be some
 	// seconds old, see Config.KeyCacheAge.
@@ -77,7 +85,7 @@ func (a Actor) Buyer() (Buyer, bool) {
 	switch {
 	case !a.Session.IsZero():
 		return Buyer{Kind: BuyerKindGuest, ID: a.Session.UUID}, true
-	case a.KeyType == KeyTypePartner || a.KeyType == KeyTypeAdmin:
+	case a.KeyType == KeyTypePartner || a.KeyType == KeyTypeAdmin || a.KeyType == KeyTypeMember:
 		return Buyer{Kind: BuyerKindKey, ID: a.Key.UUID}, true
 	}
 	return Buyer{}, false

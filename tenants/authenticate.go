@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jackc/pgx/v5"
@@ -21,6 +22,7 @@ const (
 	keyUnknown       = "Authorization: no such key"
 	keyRevoked       = "Authorization: the key was revoked"
 	keyExpired       = "Authorization: the key has expired"
+	keyElsewhere     = "Origin: pages of this origin may not present this key: add it to the key's allowedOrigins"
 	keyIsSession     = "Authorization: expected a key, got the token of a guest session, which belongs in the Holdfast-Session header"
 	sessionExpected  = "Holdfast-Session: expected a token of the form hfs_<region>_<64 characters>, as startGuestSession returns it"
 	sessionUnknown   = "Holdfast-Session: no such session"
@@ -32,6 +34,8 @@ const (
 // knownKey is what a good key means; the actor has no session yet.
 type knownKey struct {
 	actor Actor
+	// origins are the pages that may present the key; none means any.
+	origins []string
 }
 
 // knownSession is what a good session token means, together with a key of its tenant.
@@ -74,13 +78,33 @@ func CheckKeyForm(key string) error {
 //
 // A suspended channel authenticates all the same: see Actor.ChannelSuspended.
 func (s *Service) Authenticate(ctx context.Context, bearer, sessionToken string) (Actor, error) {
-	actor, err := s.authenticateKey(ctx, bearer)
-	if err != nil || sessionToken == "" {
+	return s.AuthenticateAll(ctx, Credentials{Bearer: bearer, Session: sessionToken})
+}
+
+// Credentials are what a request presents.
+type Credentials struct {
+	// Bearer is a key, or a token of an identity provider.
+	Bearer string
+	// Session is the token of a guest session, or a partner's reference to a customer of its own;
+	// empty for none.
+	Session string
+	// Tenant is the id of the tenant in which a token's subject acts; it may be left out by members of
+	// one tenant.
+	Tenant string
+	// Origin is the web page that asks, as browsers say it; empty for a program.
+	Origin string
+}
+
+// AuthenticateAll is Authenticate for all that a request may present.
+func (s *Service) AuthenticateAll(ctx context.Context, c Credentials) (Actor, error) {
+	actor, err := s.authenticateBearer(ctx, c)
+	if err != nil || c.Session == "" {
 		return actor, err
 	}
+	sessionToken := c.Session
 	switch actor.KeyType {
 	case KeyTypePartner, KeyTypePublishable:
-	case KeyTypeAdmin, KeyTypePlatform:
+	case KeyTypeAdmin, KeyTypePlatform, KeyTypeMember:
 		return Actor{}, fault.Unauthenticated(sessionNotForKey)
 	}
 	session, err := s.authenticateSession(ctx, actor.Tenant, sessionToken)
@@ -94,25 +118,41 @@ func (s *Service) Authenticate(ctx context.Context, bearer, sessionToken string)
 	return actor, nil
 }
 
-func (s *Service) authenticateKey(ctx context.Context, bearer string) (Actor, error) {
+func (s *Service) authenticateBearer(ctx context.Context, c Credentials) (Actor, error) {
+	if looksLikeToken(c.Bearer) {
+		return s.authenticateToken(ctx, c.Bearer, c.Tenant)
+	}
+	if c.Tenant != "" {
+		return Actor{}, fault.Unauthenticated(tenantNotForKey)
+	}
+	known, err := s.authenticateKey(ctx, c.Bearer)
+	if err != nil {
+		return Actor{}, err
+	}
+	if len(known.origins) > 0 && c.Origin != "" && !slices.Contains(known.origins, c.Origin) {
+		return Actor{}, fault.Unauthenticated(keyElsewhere)
+	}
+	return known.actor, nil
+}
+
+func (s *Service) authenticateKey(ctx context.Context, bearer string) (knownKey, error) {
 	if bearer == "" {
-		return Actor{}, fault.Unauthenticated("%s, got none", keyExpected)
+		return knownKey{}, fault.Unauthenticated("%s, got none", keyExpected)
 	}
 	id, ok := parseKeyToken(bearer)
 	if !ok {
 		if strings.HasPrefix(bearer, sessionTokenPrefix+"_") {
-			return Actor{}, fault.Unauthenticated(keyIsSession)
+			return knownKey{}, fault.Unauthenticated(keyIsSession)
 		}
-		return Actor{}, fault.Unauthenticated("%s, got something else", keyExpected)
+		return knownKey{}, fault.Unauthenticated("%s, got something else", keyExpected)
 	}
 	hash := hashToken(bearer)
 	if known, ok := s.keys.get(hash); ok {
-		return known.actor, nil
+		return known, nil
 	}
-	known, err := shared(ctx, s, "key/"+string(hash[:]), func(ctx context.Context) (knownKey, error) {
+	return shared(ctx, s, "key/"+string(hash[:]), func(ctx context.Context) (knownKey, error) {
 		return s.findKey(ctx, id, hash)
 	})
-	return known.actor, err
 }
 
 // findKey asks the database, and remembers a good answer.
@@ -136,7 +176,7 @@ func (s *Service) findKey(ctx context.Context, id KeyID, hash tokenHash) (knownK
 	if row.ExpiresAt != nil {
 		age = min(age, row.ExpiresAt.Sub(row.AskedAt))
 	}
-	known := knownKey{actor: Actor{
+	known := knownKey{origins: row.AllowedOrigins, actor: Actor{
 		Tenant: TenantID{UUID: uuidOrZero(row.TenantID)}, Key: id, KeyType: KeyType(row.Kind), Mode: Mode(row.Mode),
 		Channel: ChannelID{UUID: uuidOrZero(row.ChannelID)}, ChannelSuspended: row.ChannelSuspended,
 	}}
@@ -148,6 +188,9 @@ func (s *Service) findKey(ctx context.Context, id KeyID, hash tokenHash) (knownK
 }
 
 func (s *Service) authenticateSession(ctx context.Context, tenant TenantID, token string) (knownSession, error) {
+	if strings.HasPrefix(token, referencePrefix) {
+		return s.authenticateCustomer(ctx, tenant, token)
+	}
 	id, ok := parseSessionToken(token)
 	if !ok {
 		return knownSession{}, fault.Unauthenticated(sessionExpected)

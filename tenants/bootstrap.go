@@ -3,7 +3,6 @@ package tenants
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
@@ -35,7 +34,7 @@ func bootstrapTx(ctx context.Context, tx pgx.Tx, issue issuedKey, name string) (
 	if !db.IsNoRows(err) {
 		return "", fmt.Errorf("look for the key %s: %w", issue.id, err)
 	}
-	if _, err := insertKeyTx(ctx, queries, TenantID{}, issue, name, ChannelID{}, time.Time{}); err != nil {
+	if _, err := insertKeyTx(ctx, queries, TenantID{}, issue, NewKey{Name: name}, KeyID{}); err != nil {
 		return "", err
 	}
 	return issue.token, nil

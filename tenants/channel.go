@@ -156,7 +156,8 @@ func (s *Service) Channel(ctx context.Context, actor Actor, id ChannelID) (Chann
 // ChannelsByID are those of up to MaxBatch ids that are the actor's tenant's; the others are left
 // out.
 func (s *Service) ChannelsByID(ctx context.Context, actor Actor, batch []ChannelID) (map[ChannelID]Channel, error) {
-	if err := s.authorizer.Authorize(actor, ActionChannelRead, actor.Tenant); err != nil {
+	// Who sells somewhere must know through what; a channel is of no place.
+	if _, err := ReachOf(s.authorizer.Authorize(actor, ActionChannelRead, actor.Tenant)); err != nil {
 		return nil, err
 	}
 	uuids, err := uuidsOf(batch, func(id ChannelID) uuid.UUID { return id.UUID })
@@ -177,7 +178,8 @@ func (s *Service) ChannelsByID(ctx context.Context, actor Actor, batch []Channel
 
 // Channels lists the channels of the actor's tenant.
 func (s *Service) Channels(ctx context.Context, actor Actor, after ChannelID, limit int) (Page[Channel], error) {
-	if err := s.authorizer.Authorize(actor, ActionChannelRead, actor.Tenant); err != nil {
+	// Who sells somewhere must know through what; a channel is of no place.
+	if _, err := ReachOf(s.authorizer.Authorize(actor, ActionChannelRead, actor.Tenant)); err != nil {
 		return Page[Channel]{}, err
 	}
 	if err := checkPage(limit); err != nil {

@@ -57,7 +57,7 @@ func TestRepeatedCreateTenant(t *testing.T) {
 	}
 	again.Secret = first.Secret
 	again.AdminKey.LastUsedAt = nil
-	if again.Tenant != first.Tenant || again.BoxOffice != first.BoxOffice || again.AdminKey != first.AdminKey {
+	if again.Tenant != first.Tenant || again.BoxOffice != first.BoxOffice || again.AdminKey.ID != first.AdminKey.ID {
 		t.Errorf("the second answer is %+v, the first was %+v", again, first)
 	}
 	for name, other := range map[string]tenants.NewTenant{

@@ -18,6 +18,12 @@ type (
 	SessionKind struct{}
 	// AuditEntryKind is an entry of the log of changes.
 	AuditEntryKind struct{}
+	// MemberKind is a person who works for a tenant.
+	MemberKind struct{}
+	// BindingKind is a role that a member has somewhere.
+	BindingKind struct{}
+	// CustomerSecretKind is a secret that signs references to customers.
+	CustomerSecretKind struct{}
 )
 
 // Prefix of a tenant's public id.
@@ -41,6 +47,15 @@ func (SessionKind) Prefix() string { return "sess" }
 // Prefix of an audit entry's public id.
 func (AuditEntryKind) Prefix() string { return "audit" }
 
+// Prefix of a member's public id.
+func (MemberKind) Prefix() string { return "member" }
+
+// Prefix of a binding's public id.
+func (BindingKind) Prefix() string { return "bind" }
+
+// Prefix of a customer secret's public id.
+func (CustomerSecretKind) Prefix() string { return "csec" }
+
 // Public ids. Properties and venues are directory entities, but their ids carry the region in
 // which their stock lives.
 type (
@@ -52,4 +67,8 @@ type (
 	SessionID  = ids.ID[SessionKind]
 
 	AuditEntryID = ids.ID[AuditEntryKind]
+	MemberID   = ids.GlobalID[MemberKind]
+	BindingID  = ids.GlobalID[BindingKind]
+
+	CustomerSecretID = ids.GlobalID[CustomerSecretKind]
 )

@@ -25,6 +25,10 @@ type Key struct {
 	Type    KeyType
 	Mode    Mode
 	Name    string
+	// AllowedOrigins are the pages that may present a publishable key; none means any.
+	AllowedOrigins []string
+	// Replaces is the key whose successor this one is, or zero.
+	Replaces KeyID
 
 	CreatedAt time.Time
 	// ExpiresAt is nil for a key that is good until it is revoked.
@@ -48,6 +52,10 @@ type NewKey struct {
 	Channel ChannelID
 	// ExpiresAt is in the future by the database's clock; zero for a key without an end.
 	ExpiresAt time.Time
+	// AllowedOrigins are for publishable keys: the origins of the pages that may present it, up to 20,
+	// such as "https://tickets.example.com"; none means any. What is no page has no origin, and is
+	// not refused: this protects a key from other pages, not from programs.
+	AllowedOrigins []string
 }
 
 // KeyCreated is a key with its secret, which is told only in the answer to the call that created
@@ -92,7 +100,7 @@ func checkKey(input NewKey) (NewKey, error) {
 		if input.Channel.IsZero() {
 			return NewKey{}, fault.Invalid("channel", "expected the channel that the %s key sells through", input.Type)
 		}
-	case KeyTypePlatform:
+	case KeyTypePlatform, KeyTypeMember:
 		fallthrough
 	default:
 		return NewKey{}, fault.Invalid("kind", "expected %s, %s or %s, got %.20q", KeyTypeAdmin, KeyTypePartner, KeyTypePublishable, input.Type)
@@ -102,6 +110,9 @@ func checkKey(input NewKey) (NewKey, error) {
 	}
 	var err error
 	if input.Name, err = text("name", input.Name, maxKeyNameLength); err != nil {
+		return NewKey{}, err
+	}
+	if err := checkOrigins(input.Type, input.AllowedOrigins); err != nil {
 		return NewKey{}, err
 	}
 	if !input.ExpiresAt.IsZero() {
@@ -139,7 +150,7 @@ func createKeyTx(ctx context.Context, tx pgx.Tx, command command, actor Actor, i
 	if err := checkExpiryTx(ctx, queries, input.ExpiresAt); err != nil {
 		return KeyCreated{}, err
 	}
-	key, err := insertKeyTx(ctx, queries, input.Tenant, issue, input.Name, input.Channel, input.ExpiresAt)
+	key, err := insertKeyTx(ctx, queries, input.Tenant, issue, input, KeyID{})
 	if err != nil {
 		return KeyCreated{}, err
 	}
@@ -177,14 +188,15 @@ func issueKey(id KeyID, keyType KeyType, mode Mode) issuedKey {
 	return issuedKey{id: id, keyType: keyType, mode: mode, token: keyPrefix(keyType, mode) + newTokenBody(id.UUID)}
 }
 
-func insertKeyTx(ctx context.Context, queries *dbsqlc.Queries, tenant TenantID, issue issuedKey, name string, channel ChannelID, expiresAt time.Time) (Key, error) {
+func insertKeyTx(ctx context.Context, queries *dbsqlc.Queries, tenant TenantID, issue issuedKey, input NewKey, replaces KeyID) (Key, error) {
 	hash := hashToken(issue.token)
 	params := dbsqlc.KeyInsertParams{
-		ID: issue.id.UUID, TenantID: uuidOrNull(tenant.UUID), ChannelID: uuidOrNull(channel.UUID),
-		Kind: string(issue.keyType), Mode: string(issue.mode), Name: name, SecretHash: hash[:],
+		ID: issue.id.UUID, TenantID: uuidOrNull(tenant.UUID), ChannelID: uuidOrNull(input.Channel.UUID),
+		Kind: string(issue.keyType), Mode: string(issue.mode), Name: input.Name, SecretHash: hash[:],
+		AllowedOrigins: input.AllowedOrigins, ReplacesID: uuidOrNull(replaces.UUID),
 	}
-	if !expiresAt.IsZero() {
-		params.ExpiresAt = &expiresAt
+	if !input.ExpiresAt.IsZero() {
+		params.ExpiresAt = &input.ExpiresAt
 	}
 	row, err := queries.KeyInsert(ctx, params)
 	if err != nil {
@@ -201,7 +213,7 @@ func keyCreatedTx(ctx context.Context, queries *dbsqlc.Queries, tenant TenantID,
 		return KeyCreated{}, fmt.Errorf("read a key created before: %w", err)
 	}
 	created := KeyCreated{Key: keyOf(row)}
-	if hash := hashToken(issue.token); bytes.Equal(row.SecretHash, hash[:]) {
+	if hash := hashToken(issue.token); issue.token != "" && bytes.Equal(row.SecretHash, hash[:]) {
 		created.Secret = issue.token
 	}
 	return created, nil
@@ -287,6 +299,7 @@ func keyOf(row dbsqlc.ApiKey) Key {
 		ID: KeyID{UUID: row.ID}, Tenant: TenantID{UUID: uuidOrZero(row.TenantID)}, Channel: ChannelID{UUID: uuidOrZero(row.ChannelID)},
 		Type: KeyType(row.Kind), Mode: Mode(row.Mode), Name: row.Name,
 		CreatedAt: row.CreatedAt, ExpiresAt: row.ExpiresAt, RevokedAt: row.RevokedAt, LastUsedAt: row.LastUsedAt,
+		AllowedOrigins: row.AllowedOrigins, Replaces: KeyID{UUID: uuidOrZero(row.ReplacesID)},
 	}
 }
 

@@ -97,7 +97,8 @@ func (s *Service) Property(ctx context.Context, actor Actor, id PropertyID) (Pro
 
 // PropertiesByID are those of up to MaxBatch ids that are the actor's tenant's; the others are left out.
 func (s *Service) PropertiesByID(ctx context.Context, actor Actor, batch []PropertyID) (map[PropertyID]Property, error) {
-	if err := s.authorizer.Authorize(actor, ActionPropertyRead, actor.Tenant); err != nil {
+	reach, err := ReachOf(s.authorizer.Authorize(actor, ActionPropertyRead, actor.Tenant))
+	if err != nil {
 		return nil, err
 	}
 	uuids, err := uuidsOf(batch, func(id PropertyID) uuid.UUID { return id.UUID })
@@ -111,21 +112,23 @@ func (s *Service) PropertiesByID(ctx context.Context, actor Actor, batch []Prope
 	// An id with a wrong region finds its row, but not itself in the answer.
 	found := make(map[PropertyID]Property, len(rows))
 	for _, row := range rows {
-		property := propertyOf(row)
-		found[property.ID] = property
+		if property := propertyOf(row); reach.Shows(Place{Property: row.ID}) {
+			found[property.ID] = property
+		}
 	}
 	return found, nil
 }
 
 // Properties lists the properties of the actor's tenant.
 func (s *Service) Properties(ctx context.Context, actor Actor, after PropertyID, limit int) (Page[Property], error) {
-	if err := s.authorizer.Authorize(actor, ActionPropertyRead, actor.Tenant); err != nil {
+	reach, err := ReachOf(s.authorizer.Authorize(actor, ActionPropertyRead, actor.Tenant))
+	if err != nil {
 		return Page[Property]{}, err
 	}
 	if err := checkPage(limit); err != nil {
 		return Page[Property]{}, err
 	}
-	rows, err := s.read().PropertyList(ctx, dbsqlc.PropertyListParams{TenantID: actor.Tenant.UUID, After: after.UUID, MaxRows: int64(limit) + 1})
+	rows, err := s.read().PropertyList(ctx, dbsqlc.PropertyListParams{TenantID: actor.Tenant.UUID, After: after.UUID, MaxRows: int64(limit) + 1, Limited: !reach.AllProperties(), Ids: reach.Properties()})
 	if err != nil {
 		return Page[Property]{}, failed("list properties", err)
 	}

@@ -31,7 +31,10 @@ type Service struct {
 
 	keys     *credentialCache[knownKey]
 	sessions *credentialCache[knownSession]
-	lookups  singleflight.Group
+	grants   *credentialCache[knownGrants]
+	// customers has the secrets that sign references to customers.
+	customers *credentialCache[knownSecret]
+	lookups   singleflight.Group
 
 	// usedWriters has a place for each write of last_used_at that is under way.
 	usedWriters chan struct{}
@@ -42,7 +45,8 @@ type Service struct {
 // installation itself. policies.Enforcer is one; this package cannot import it.
 type Authorizer interface {
 	// Authorize is nil, or a fault: KindNotFound for a tenant that is not the actor's, KindDenied
-	// for an action that the actor's roles lack, KindUnauthenticated for the zero actor.
+	// for an action that the actor's roles lack, KindUnauthenticated for the zero actor. The denial
+	// of what a member may do at some places only is a *LimitedError.
 	Authorize(actor Actor, action Action, tenant TenantID) error
 }
 
@@ -56,9 +60,11 @@ type Config struct {
 	Providers []string
 	// SessionLifetime is how long a guest session is good, 1 minute to 30 days. Default 24 hours.
 	SessionLifetime time.Duration
-	// KeyCacheAge is how long a key that was found good is not looked up again, up to 10 seconds.
-	// It is also how late another process notices a revocation or a suspended channel; this
-	// process notices its own at once. Default 2 seconds.
+	// Tokens judges the tokens of identity providers. Default: nobody signs in with one.
+	Tokens TokenVerifier
+	// KeyCacheAge is how long a key or token that was found good is not looked up again, up to 10
+	// seconds. It is also how late another process notices a revocation, a suspended channel or a
+	// member's change of role; this process notices its own at once. Default 2 seconds.
 	KeyCacheAge time.Duration
 	// SessionCacheAge is the same for sessions, which never change before they expire, up to 1
 	// hour. Default 10 minutes.
@@ -125,6 +131,8 @@ func NewService(d *db.DB, authorizer Authorizer, config Config) *Service {
 		config:      config,
 		keys:        newCredentialCache[knownKey](config.KeyCacheSize),
 		sessions:    newCredentialCache[knownSession](config.SessionCacheSize),
+		grants:      newCredentialCache[knownGrants](config.KeyCacheSize),
+		customers:   newCredentialCache[knownSecret](config.KeyCacheSize),
 		usedWriters: make(chan struct{}, maxUsedWriters),
 	}
 }

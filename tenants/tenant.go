@@ -147,7 +147,7 @@ func createTenantTx(ctx context.Context, tx pgx.Tx, command command, actor Actor
 	if err != nil {
 		return TenantCreated{}, fmt.Errorf("insert the box office of the tenant %s: %w", id, err)
 	}
-	key, err := insertKeyTx(ctx, queries, id, issue, firstKeyName, boxOffice, time.Time{})
+	key, err := insertKeyTx(ctx, queries, id, issue, NewKey{Name: firstKeyName, Channel: boxOffice}, KeyID{})
 	if err != nil {
 		return TenantCreated{}, err
 	}

@@ -61,7 +61,7 @@ func keyPrefix(keyType KeyType, mode Mode) string {
 		family = "hfo"
 	case KeyTypePublishable:
 		family = "hfp"
-	case KeyTypeAdmin, KeyTypePartner:
+	case KeyTypeAdmin, KeyTypePartner, KeyTypeMember:
 	}
 	return family + "_" + strings.ToLower(string(mode)) + "_"
 }

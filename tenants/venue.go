@@ -97,7 +97,8 @@ func (s *Service) Venue(ctx context.Context, actor Actor, id VenueID) (Venue, er
 
 // VenuesByID are those of up to MaxBatch ids that are the actor's tenant's; the others are left out.
 func (s *Service) VenuesByID(ctx context.Context, actor Actor, batch []VenueID) (map[VenueID]Venue, error) {
-	if err := s.authorizer.Authorize(actor, ActionVenueRead, actor.Tenant); err != nil {
+	reach, err := ReachOf(s.authorizer.Authorize(actor, ActionVenueRead, actor.Tenant))
+	if err != nil {
 		return nil, err
 	}
 	uuids, err := uuidsOf(batch, func(id VenueID) uuid.UUID { return id.UUID })
@@ -111,21 +112,23 @@ func (s *Service) VenuesByID(ctx context.Context, actor Actor, batch []VenueID) 
 	// An id with a wrong region finds its row, but not itself in the answer.
 	found := make(map[VenueID]Venue, len(rows))
 	for _, row := range rows {
-		venue := venueOf(row)
-		found[venue.ID] = venue
+		if venue := venueOf(row); reach.Shows(Place{Venue: row.ID}) {
+			found[venue.ID] = venue
+		}
 	}
 	return found, nil
 }
 
 // Venues lists the venues of the actor's tenant.
 func (s *Service) Venues(ctx context.Context, actor Actor, after VenueID, limit int) (Page[Venue], error) {
-	if err := s.authorizer.Authorize(actor, ActionVenueRead, actor.Tenant); err != nil {
+	reach, err := ReachOf(s.authorizer.Authorize(actor, ActionVenueRead, actor.Tenant))
+	if err != nil {
 		return Page[Venue]{}, err
 	}
 	if err := checkPage(limit); err != nil {
 		return Page[Venue]{}, err
 	}
-	rows, err := s.read().VenueList(ctx, dbsqlc.VenueListParams{TenantID: actor.Tenant.UUID, After: after.UUID, MaxRows: int64(limit) + 1})
+	rows, err := s.read().VenueList(ctx, dbsqlc.VenueListParams{TenantID: actor.Tenant.UUID, After: after.UUID, MaxRows: int64(limit) + 1, Limited: !reach.Whole(), Ids: reach.Venues(true)})
 	if err != nil {
 		return Page[Venue]{}, failed("list venues", err)
 	}

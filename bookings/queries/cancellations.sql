@@ -24,6 +24,12 @@ FROM cancellations
 WHERE tenant_id = @tenant_id AND region = @region AND booking_id = @booking_id
 ORDER BY booking_version;
 
+-- name: RefundedByKey :one
+-- What one key or member has given back on a booking outside cancellations.
+SELECT COALESCE(sum(amount_minor), 0)::bigint AS given_minor
+FROM booking_refunds
+WHERE tenant_id = @tenant_id AND region = @region AND booking_id = @booking_id AND key_id = @key_id;
+
 -- name: BookingRefundInsert :exec
 INSERT INTO booking_refunds (tenant_id, region, id, booking_id, attempt_id, amount_minor, currency, reason, key_id, decided_at)
 VALUES (@tenant_id, @region, @id, @booking_id, @attempt_id, @amount_minor, @currency, @reason, @key_id, @decided_at);

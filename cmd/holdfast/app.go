@@ -152,6 +152,8 @@ type appSettings struct {
 	// onlyConfigured refuses new tenants whose payment provider cannot be reached: of a server, to which
 	// their buyers will come.
 	onlyConfigured bool
+	// tokens judges those of identity providers; nil lets nobody sign in with one.
+	tokens tenants.TokenVerifier
 	// tuneSales changes the saga's configuration; nil leaves it.
 	tuneSales func(*bookings.Config)
 }
@@ -183,7 +185,7 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 	if err := bookingsConfig.Validate(); err != nil {
 		return nil, err
 	}
-	tenantsConfig := tenants.Config{Logger: logger, Regions: settings.regions}
+	tenantsConfig := tenants.Config{Logger: logger, Regions: settings.regions, Tokens: settings.tokens}
 	if settings.onlyConfigured {
 		tenantsConfig.Providers = slices.Sorted(maps.Keys(all))
 	}

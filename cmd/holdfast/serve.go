@@ -93,6 +93,7 @@ type serveCommand struct {
 	receiverFlags
 	stalenessFlag
 	limitFlags
+	identityFlags
 	Listen        string `env:"HOLDFAST_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
 	Introspection bool   `env:"HOLDFAST_INTROSPECTION" help:"Let clients read the schema through introspection."`
 	Explorer      bool   `env:"HOLDFAST_EXPLORER" help:"Serve the GraphQL explorer at /explorer/ (needs introspection)."`
@@ -109,7 +110,7 @@ func (c *serveCommand) Run(ctx context.Context, root *cli) error {
 	if err != nil {
 		return err
 	}
-	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, []func(*db.Config){c.allowStale, c.share}, func(ctx context.Context, a *app) error {
+	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, []func(*db.Config){c.allowStale, c.share}, c.identityFlags, func(ctx context.Context, a *app) error {
 		options := httpOptions{introspection: c.Introspection, rateLimits: limits, lanes: c.lanes()}
 		if c.Explorer {
 			options.explorer = &explorer.Config{}
@@ -160,7 +161,7 @@ func (c *workCommand) Run(ctx context.Context, root *cli) error {
 	if err := c.validate(); err != nil {
 		return err
 	}
-	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, []func(*db.Config){c.allowStale}, func(ctx context.Context, a *app) error {
+	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, []func(*db.Config){c.allowStale}, identityFlags{}, func(ctx context.Context, a *app) error {
 		listener, err := bind(ctx, c.Listen)
 		if err != nil {
 			return err
@@ -181,7 +182,7 @@ func (c *workCommand) Run(ctx context.Context, root *cli) error {
 }
 
 // withProcess opens the configured database for a long-running process.
-func (c *cli) withProcess(ctx context.Context, providers providerFlags, receivers receiverFlags, placed regionMapFlag, change []func(*db.Config), act func(ctx context.Context, a *app) error) (err error) {
+func (c *cli) withProcess(ctx context.Context, providers providerFlags, receivers receiverFlags, placed regionMapFlag, change []func(*db.Config), identities identityFlags, act func(ctx context.Context, a *app) error) (err error) {
 	if c.DatabaseURL == "" {
 		return errors.New("HOLDFAST_DATABASE_URL is not set: serve and work need a database; `holdfast dev` starts one by itself")
 	}
@@ -193,13 +194,17 @@ func (c *cli) withProcess(ctx context.Context, providers providerFlags, receiver
 	if err != nil {
 		return err
 	}
+	verifier, err := identities.verifier()
+	if err != nil {
+		return err
+	}
 	logger := c.logger()
 	s, err := openStore(ctx, c.DatabaseURL, "", nil, logger, change...)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close(ctx)) }()
-	a, err := newApp(ctx, s, gateways, logger, appSettings{receivers: receivers.config(), regions: named, onlyConfigured: true, tuneSales: c.tuneSales})
+	a, err := newApp(ctx, s, gateways, logger, appSettings{receivers: receivers.config(), regions: named, onlyConfigured: true, tuneSales: c.tuneSales, tokens: verifier})
 	if err != nil {
 		return err
 	}

@@ -121,6 +121,10 @@ type MutationResolver interface {
 	ExtendHold(ctx context.Context, input ExtendHoldInput) (ExtendHoldResult, error)
 	ReleaseHold(ctx context.Context, input ReleaseHoldInput) (ReleaseHoldResult, error)
 	CreateRoomType(ctx context.Context, input CreateRoomTypeInput) (*RoomType, error)
+	InviteMember(ctx context.Context, input InviteMemberInput) (*Member, error)
+	BindRole(ctx context.Context, input BindRoleInput) (*Member, error)
+	UnbindRole(ctx context.Context, input UnbindRoleInput) (*Member, error)
+	RemoveMember(ctx context.Context, input RemoveMemberInput) (*Member, error)
 	SetNights(ctx context.Context, input SetNightsInput) (*NightsSet, error)
 	CancelNightsJob(ctx context.Context, job string) (*NightsJob, error)
 	ApplyOversellAdvice(ctx context.Context, input OversellAdviceInput) (*OversellApplied, error)
@@ -139,6 +143,9 @@ type MutationResolver interface {
 	CreateChannel(ctx context.Context, input CreateChannelInput) (*Channel, error)
 	SetChannelSuspended(ctx context.Context, input SetChannelSuspendedInput) (*Channel, error)
 	CreateKey(ctx context.Context, input CreateKeyInput) (*KeyCreated, error)
+	RotateKey(ctx context.Context, input RotateKeyInput) (*KeyCreated, error)
+	CreateCustomerSecret(ctx context.Context, input CreateCustomerSecretInput) (*CustomerSecretCreated, error)
+	EndCustomerSecret(ctx context.Context, input EndCustomerSecretInput) (*CustomerSecret, error)
 	RevokeKey(ctx context.Context, input RevokeKeyInput) (*Key, error)
 	StartGuestSession(ctx context.Context, region *string) (*GuestSession, error)
 	SetTerms(ctx context.Context, input SetTermsInput) (*Terms, error)
@@ -187,6 +194,7 @@ type QueryResolver interface {
 	WebhookEndpoint(ctx context.Context, id string) (*WebhookEndpoint, error)
 	WebhookDeliveries(ctx context.Context, endpoint string, region string, state *WebhookDeliveryState, first int64, after *string) (*WebhookDeliveryConnection, error)
 	Hold(ctx context.Context, id string) (*Hold, error)
+	Members(ctx context.Context, first int64, after *string) (*MemberConnection, error)
 	NightsJob(ctx context.Context, id string) (*NightsJob, error)
 	NightsJobs(ctx context.Context, property string, first int64, after *string) (*NightsJobConnection, error)
 	OversoldNights(ctx context.Context, property string, from civil.Date, to civil.Date, first int64, after *string) (*OversoldNightConnection, error)
@@ -210,6 +218,7 @@ type QueryResolver interface {
 	Venue(ctx context.Context, id string) (*Venue, error)
 	Channels(ctx context.Context, first int64, after *string) (*ChannelConnection, error)
 	Keys(ctx context.Context, tenant *string, first int64, after *string) (*KeyConnection, error)
+	CustomerSecrets(ctx context.Context, channel string) ([]CustomerSecret, error)
 	Terms(ctx context.Context, show *string, property *string) (*Terms, error)
 }
 type RefusedLineResolver interface {
@@ -287,6 +296,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("AllotmentReleaseInput", ec.unmarshalInputAllotmentReleaseInput),
 			graphql.NewInputUnmarshaler("AssignSeatsInput", ec.unmarshalInputAssignSeatsInput),
 			graphql.NewInputUnmarshaler("BestAvailableInput", ec.unmarshalInputBestAvailableInput),
+			graphql.NewInputUnmarshaler("BindRoleInput", ec.unmarshalInputBindRoleInput),
 			graphql.NewInputUnmarshaler("BookingLinesInput", ec.unmarshalInputBookingLinesInput),
 			graphql.NewInputUnmarshaler("CancelBookingInput", ec.unmarshalInputCancelBookingInput),
 			graphql.NewInputUnmarshaler("CancellationFeeInput", ec.unmarshalInputCancellationFeeInput),
@@ -297,6 +307,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("ContactInput", ec.unmarshalInputContactInput),
 			graphql.NewInputUnmarshaler("CreateAllotmentInput", ec.unmarshalInputCreateAllotmentInput),
 			graphql.NewInputUnmarshaler("CreateChannelInput", ec.unmarshalInputCreateChannelInput),
+			graphql.NewInputUnmarshaler("CreateCustomerSecretInput", ec.unmarshalInputCreateCustomerSecretInput),
 			graphql.NewInputUnmarshaler("CreateEventInput", ec.unmarshalInputCreateEventInput),
 			graphql.NewInputUnmarshaler("CreateKeyInput", ec.unmarshalInputCreateKeyInput),
 			graphql.NewInputUnmarshaler("CreatePresaleCodesInput", ec.unmarshalInputCreatePresaleCodesInput),
@@ -307,10 +318,12 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("CreateTenantInput", ec.unmarshalInputCreateTenantInput),
 			graphql.NewInputUnmarshaler("CreateWebhookEndpointInput", ec.unmarshalInputCreateWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("DeleteWebhookEndpointInput", ec.unmarshalInputDeleteWebhookEndpointInput),
+			graphql.NewInputUnmarshaler("EndCustomerSecretInput", ec.unmarshalInputEndCustomerSecretInput),
 			graphql.NewInputUnmarshaler("ExtendHoldInput", ec.unmarshalInputExtendHoldInput),
 			graphql.NewInputUnmarshaler("HoldLineInput", ec.unmarshalInputHoldLineInput),
 			graphql.NewInputUnmarshaler("HostedPaymentInput", ec.unmarshalInputHostedPaymentInput),
 			graphql.NewInputUnmarshaler("ImportChartInput", ec.unmarshalInputImportChartInput),
+			graphql.NewInputUnmarshaler("InviteMemberInput", ec.unmarshalInputInviteMemberInput),
 			graphql.NewInputUnmarshaler("JoinWaitingRoomInput", ec.unmarshalInputJoinWaitingRoomInput),
 			graphql.NewInputUnmarshaler("MoneyInput", ec.unmarshalInputMoneyInput),
 			graphql.NewInputUnmarshaler("MoveSeatsInput", ec.unmarshalInputMoveSeatsInput),
@@ -330,11 +343,13 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("ReleaseSeatBlockInput", ec.unmarshalInputReleaseSeatBlockInput),
 			graphql.NewInputUnmarshaler("ReleaseSeatsInput", ec.unmarshalInputReleaseSeatsInput),
 			graphql.NewInputUnmarshaler("RemoveCancellationPolicyInput", ec.unmarshalInputRemoveCancellationPolicyInput),
+			graphql.NewInputUnmarshaler("RemoveMemberInput", ec.unmarshalInputRemoveMemberInput),
 			graphql.NewInputUnmarshaler("ReplayEventsBetweenInput", ec.unmarshalInputReplayEventsBetweenInput),
 			graphql.NewInputUnmarshaler("ReplayEventsInput", ec.unmarshalInputReplayEventsInput),
 			graphql.NewInputUnmarshaler("ResolveReviewInput", ec.unmarshalInputResolveReviewInput),
 			graphql.NewInputUnmarshaler("RetryRefundInput", ec.unmarshalInputRetryRefundInput),
 			graphql.NewInputUnmarshaler("RevokeKeyInput", ec.unmarshalInputRevokeKeyInput),
+			graphql.NewInputUnmarshaler("RotateKeyInput", ec.unmarshalInputRotateKeyInput),
 			graphql.NewInputUnmarshaler("SeatSelectionInput", ec.unmarshalInputSeatSelectionInput),
 			graphql.NewInputUnmarshaler("SeatsInput", ec.unmarshalInputSeatsInput),
 			graphql.NewInputUnmarshaler("SetCancellationPolicyInput", ec.unmarshalInputSetCancellationPolicyInput),
@@ -348,6 +363,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("SetTaxRateInput", ec.unmarshalInputSetTaxRateInput),
 			graphql.NewInputUnmarshaler("SetTermsInput", ec.unmarshalInputSetTermsInput),
 			graphql.NewInputUnmarshaler("StayInput", ec.unmarshalInputStayInput),
+			graphql.NewInputUnmarshaler("UnbindRoleInput", ec.unmarshalInputUnbindRoleInput),
 			graphql.NewInputUnmarshaler("UpdateAllotmentInput", ec.unmarshalInputUpdateAllotmentInput),
 			graphql.NewInputUnmarshaler("UpdateWaitingRoomInput", ec.unmarshalInputUpdateWaitingRoomInput),
 			graphql.NewInputUnmarshaler("UpdateWebhookEndpointInput", ec.unmarshalInputUpdateWebhookEndpointInput),
@@ -4961,6 +4977,294 @@ type Subscription {
   ): Hold!
 }
 `, BuiltIn: false},
+	{Name: "../schema/members.graphqls", Input: `extend type Query {
+  """
+  The tenant's members, removed ones too, by id. For owners, auditors and admin keys.
+  """
+  members(
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): MemberConnection!
+}
+
+extend type Mutation {
+  """
+  Lets a person sign in with an identity provider. They may do nothing until a role is bound to them.
+  For owners and admin keys, as are the other changes of members.
+  """
+  inviteMember(
+    "The member to be."
+    input: InviteMemberInput!
+  ): Member!
+  """
+  Gives a member a role, in the whole tenant or at one property, venue or show. It is known everywhere
+  after at most ten seconds.
+  """
+  bindRole(
+    "Who gets which role where."
+    input: BindRoleInput!
+  ): Member!
+  """
+  Takes a role away from a member. The last owner who has signed in keeps that role.
+  """
+  unbindRole(
+    "The role to be taken away."
+    input: UnbindRoleInput!
+  ): Member!
+  """
+  Ends a member for good, with all roles. The last owner who has signed in stays.
+  """
+  removeMember(
+    "The member to be removed."
+    input: RemoveMemberInput!
+  ): Member!
+}
+
+"""
+A person who works for the tenant, and signs in with an identity provider.
+"""
+type Member implements Node {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  What the identity provider calls itself: the issuer of the member's tokens.
+  """
+  issuer: String!
+  """
+  What the issuer calls the person; null until the first sign-in of who was invited by e-mail.
+  """
+  subject: String
+  """
+  The e-mail, for people.
+  """
+  email: String!
+  """
+  Where the member is between the invitation and the end.
+  """
+  state: MemberState!
+  """
+  The box office that the member sells through, if they sell.
+  """
+  channelId: ID
+  """
+  What the member is there for, and where.
+  """
+  roles: [RoleBinding!]!
+  """
+  When the member was invited.
+  """
+  createdAt: DateTime!
+  """
+  When the member first signed in; null when they never did.
+  """
+  firstSeenAt: DateTime
+  """
+  When the member was removed; null while they are not.
+  """
+  removedAt: DateTime
+}
+
+"""
+A role that a member has somewhere.
+"""
+type RoleBinding {
+  """
+  The id, for unbindRole.
+  """
+  id: ID!
+  """
+  What the member is there for.
+  """
+  role: MemberRole!
+  """
+  The only property where the role is good; null for a role that is bound to something else.
+  """
+  propertyId: ID
+  """
+  The only venue where the role is good; null for a role that is bound to something else.
+  """
+  venueId: ID
+  """
+  The only show at which the role is good; null for a role that is bound to something else.
+  """
+  showId: ID
+  """
+  The most that support gives back on one booking; null for none.
+  """
+  refundLimit: Money
+  """
+  When it was bound.
+  """
+  createdAt: DateTime!
+}
+
+"""
+Where a member is between the invitation and the end.
+"""
+enum MemberState {
+  "May sign in, and has not done so yet."
+  INVITED
+  "Has signed in."
+  ACTIVE
+  "May not sign in any more."
+  REMOVED
+}
+
+"""
+What a member is there for.
+"""
+enum MemberRole {
+  "Sets up and runs the tenant. Bound to the whole of it."
+  TENANT_OWNER
+  "Runs all hotels of the tenant, or those that it is bound to."
+  CHAIN_MANAGER
+  "Runs the property that it is bound to."
+  PROPERTY_MANAGER
+  "Runs the venue or the show that it is bound to."
+  VENUE_MANAGER
+  "Sets capacity, rates and restrictions, everywhere or where it is bound to."
+  REVENUE_MANAGER
+  "Sells to people who are there, everywhere or where it is bound to."
+  BOX_OFFICE
+  "Looks after the channels of sale. Bound to the whole tenant."
+  CHANNEL_MANAGER
+  "Sees what buyers bought and gives back up to a limit, everywhere or where it is bound to."
+  SUPPORT
+  "Sees everything and changes nothing, everywhere or where it is bound to."
+  AUDITOR
+}
+
+"""
+A page of members.
+"""
+type MemberConnection {
+  """
+  The members with their cursors.
+  """
+  edges: [MemberEdge!]!
+  """
+  The members alone.
+  """
+  nodes: [Member!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A member in a page.
+"""
+type MemberEdge {
+  """
+  Where the member stands in the list.
+  """
+  cursor: String!
+  """
+  The member.
+  """
+  node: Member!
+}
+
+"""
+A member to be.
+"""
+input InviteMemberInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The issuer of the person's tokens, one of those that the installation trusts; by default the only
+  one.
+  """
+  issuer: String
+  """
+  What the issuer calls the person, 1 to 255 characters. Without it, the first sign-in with the
+  e-mail takes the invitation, if the issuer says that it has verified the e-mail.
+  """
+  subject: String
+  """
+  The e-mail, a plain address.
+  """
+  email: String!
+  """
+  The box office that the member sells through; none for who sells nothing.
+  """
+  channel: ID
+}
+
+"""
+A role to be bound. At most one of property, venue and show; with none it is bound to the whole tenant.
+"""
+input BindRoleInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  Who gets the role.
+  """
+  member: ID!
+  """
+  What the member is to be there for.
+  """
+  role: MemberRole!
+  """
+  The only property where the role is to be good.
+  """
+  property: ID
+  """
+  The only venue where the role is to be good.
+  """
+  venue: ID
+  """
+  The only show at which the role is to be good.
+  """
+  show: ID
+  """
+  For SUPPORT: the most that the member gives back on one booking, in the currency that it was paid
+  in. Without it support only reads.
+  """
+  refundLimit: MoneyInput
+}
+
+"""
+A role to be taken away.
+"""
+input UnbindRoleInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  Who has the role.
+  """
+  member: ID!
+  """
+  The id of the role's binding.
+  """
+  binding: ID!
+}
+
+"""
+A member to be removed.
+"""
+input RemoveMemberInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The member.
+  """
+  member: ID!
+}
+`, BuiltIn: false},
 	{Name: "../schema/nights.graphqls", Input: `extend type Query {
   """
   An edit of nights that runs as a job, and how far it is.
@@ -7387,6 +7691,17 @@ type PoolCapacitySet {
   ): KeyConnection!
 }
 
+extend type Query {
+  """
+  The secrets that sign references to customers of a channel, the oldest first, at most 100. For who may
+  make them.
+  """
+  customerSecrets(
+    "The channel."
+    channel: ID!
+  ): [CustomerSecret!]!
+}
+
 extend type Mutation {
   """
   Sets up a tenant with its box office and its first admin key. For platform keys.
@@ -7431,6 +7746,30 @@ extend type Mutation {
     input: CreateKeyInput!
   ): KeyCreated!
   """
+  Issues a key like another one, which still works for a while beside it. The new secret is shown in
+  this answer and never again.
+  """
+  rotateKey(
+    "The key to be replaced."
+    input: RotateKeyInput!
+  ): KeyCreated!
+  """
+  Makes a secret with which a seller signs references to customers of its own, who then need no guest
+  session. It is shown in this answer and never again. For owners, channel managers, admin keys and, of
+  their own channel, partner keys.
+  """
+  createCustomerSecret(
+    "The secret to be."
+    input: CreateCustomerSecretInput!
+  ): CustomerSecretCreated!
+  """
+  Ends a secret: what it signed opens nothing any more. What customers hold and have bought stays theirs.
+  """
+  endCustomerSecret(
+    "The secret to be ended."
+    input: EndCustomerSecretInput!
+  ): CustomerSecret!
+  """
   Ends a key for good. It is refused everywhere after at most ten seconds.
   """
   revokeKey(
@@ -7456,9 +7795,17 @@ type Viewer {
   """
   tenantId: ID
   """
-  The key that was presented.
+  The key that was presented; null for a member, who presented a token.
   """
-  keyId: ID!
+  keyId: ID
+  """
+  The member who signed in; null for a key.
+  """
+  memberId: ID
+  """
+  The member's roles, each once; none for a key, whose type is its role.
+  """
+  roles: [MemberRole!]!
   """
   What the key is for.
   """
@@ -7823,6 +8170,50 @@ type Key implements Node {
   When it was last used, about an hour exact; null when it never was.
   """
   lastUsedAt: DateTime
+  """
+  The origins of the pages that may present a publishable key; none means any.
+  """
+  allowedOrigins: [String!]!
+  """
+  The key whose successor this one is; null for a key that replaces none.
+  """
+  replacesId: ID
+}
+
+"""
+A secret with which a seller signs references to customers of its own.
+"""
+type CustomerSecret {
+  """
+  The public id, which stands in what it signs.
+  """
+  id: ID!
+  """
+  The channel whose customers it signs for.
+  """
+  channelId: ID!
+  """
+  When it was made.
+  """
+  createdAt: DateTime!
+  """
+  When it was ended; null while it signs.
+  """
+  endedAt: DateTime
+}
+
+"""
+A customer secret that was made.
+"""
+type CustomerSecretCreated {
+  """
+  The secret without its text.
+  """
+  customerSecret: CustomerSecret!
+  """
+  The text that signs. Null when this answers a repeated request: it is shown only once.
+  """
+  secret: String
 }
 
 """
@@ -7837,6 +8228,8 @@ enum KeyType {
   PARTNER
   "Is shown to browsers: reads public data and sells to guests with a session of their own."
   PUBLISHABLE
+  "Is no key: a member who signed in with an identity provider."
+  MEMBER
 }
 
 """
@@ -8045,6 +8438,61 @@ input CreateKeyInput {
   When it stops working, within ten years; null for a key that works until it is revoked.
   """
   expiresAt: DateTime
+  """
+  For PUBLISHABLE: the origins of the pages that may present it, up to 20, such as
+  "https://tickets.example.com"; none means any. What is no page has no origin and is not refused.
+  """
+  allowedOrigins: [String!]
+}
+
+"""
+A key to be replaced.
+"""
+input RotateKeyInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  Whose key it is; by default the tenant of the key that asks.
+  """
+  tenant: ID
+  """
+  The key to be replaced. Its successor has its kind, mode, name, channel and origins.
+  """
+  key: ID!
+  """
+  How long the old key still works, 0 to 2592000 seconds.
+  """
+  overlapSeconds: Int! = 86400
+  """
+  When the new key stops working, within ten years; null for one that works until it is revoked.
+  """
+  expiresAt: DateTime
+}
+
+"""
+A customer secret to be.
+"""
+input CreateCustomerSecretInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The channel whose customers it signs for.
+  """
+  channel: ID!
+}
+
+"""
+A customer secret to be ended.
+"""
+input EndCustomerSecretInput {
+  """
+  The secret.
+  """
+  customerSecret: ID!
 }
 
 """
@@ -9016,6 +9464,30 @@ func (ec *executionContext) childFields_Contact(ctx context.Context, field graph
 	return nil, fmt.Errorf("no field named %q was found under type Contact", field.Name)
 }
 
+func (ec *executionContext) childFields_CustomerSecret(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_CustomerSecret_id(ctx, field)
+	case "channelId":
+		return ec.fieldContext_CustomerSecret_channelId(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_CustomerSecret_createdAt(ctx, field)
+	case "endedAt":
+		return ec.fieldContext_CustomerSecret_endedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CustomerSecret", field.Name)
+}
+
+func (ec *executionContext) childFields_CustomerSecretCreated(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "customerSecret":
+		return ec.fieldContext_CustomerSecretCreated_customerSecret(ctx, field)
+	case "secret":
+		return ec.fieldContext_CustomerSecretCreated_secret(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CustomerSecretCreated", field.Name)
+}
+
 func (ec *executionContext) childFields_Dispute(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -9184,6 +9656,10 @@ func (ec *executionContext) childFields_Key(ctx context.Context, field graphql.C
 		return ec.fieldContext_Key_revokedAt(ctx, field)
 	case "lastUsedAt":
 		return ec.fieldContext_Key_lastUsedAt(ctx, field)
+	case "allowedOrigins":
+		return ec.fieldContext_Key_allowedOrigins(ctx, field)
+	case "replacesId":
+		return ec.fieldContext_Key_replacesId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Key", field.Name)
 }
@@ -9218,6 +9694,54 @@ func (ec *executionContext) childFields_KeyEdge(ctx context.Context, field graph
 		return ec.fieldContext_KeyEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type KeyEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_Member(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Member_id(ctx, field)
+	case "issuer":
+		return ec.fieldContext_Member_issuer(ctx, field)
+	case "subject":
+		return ec.fieldContext_Member_subject(ctx, field)
+	case "email":
+		return ec.fieldContext_Member_email(ctx, field)
+	case "state":
+		return ec.fieldContext_Member_state(ctx, field)
+	case "channelId":
+		return ec.fieldContext_Member_channelId(ctx, field)
+	case "roles":
+		return ec.fieldContext_Member_roles(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Member_createdAt(ctx, field)
+	case "firstSeenAt":
+		return ec.fieldContext_Member_firstSeenAt(ctx, field)
+	case "removedAt":
+		return ec.fieldContext_Member_removedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Member", field.Name)
+}
+
+func (ec *executionContext) childFields_MemberConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_MemberConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_MemberConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_MemberConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MemberConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_MemberEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_MemberEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_MemberEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MemberEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Money(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9912,6 +10436,26 @@ func (ec *executionContext) childFields_Review(ctx context.Context, field graphq
 	return nil, fmt.Errorf("no field named %q was found under type Review", field.Name)
 }
 
+func (ec *executionContext) childFields_RoleBinding(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_RoleBinding_id(ctx, field)
+	case "role":
+		return ec.fieldContext_RoleBinding_role(ctx, field)
+	case "propertyId":
+		return ec.fieldContext_RoleBinding_propertyId(ctx, field)
+	case "venueId":
+		return ec.fieldContext_RoleBinding_venueId(ctx, field)
+	case "showId":
+		return ec.fieldContext_RoleBinding_showId(ctx, field)
+	case "refundLimit":
+		return ec.fieldContext_RoleBinding_refundLimit(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_RoleBinding_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RoleBinding", field.Name)
+}
+
 func (ec *executionContext) childFields_RoomType(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -10472,6 +11016,10 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 		return ec.fieldContext_Viewer_tenantId(ctx, field)
 	case "keyId":
 		return ec.fieldContext_Viewer_keyId(ctx, field)
+	case "memberId":
+		return ec.fieldContext_Viewer_memberId(ctx, field)
+	case "roles":
+		return ec.fieldContext_Viewer_roles(ctx, field)
 	case "keyType":
 		return ec.fieldContext_Viewer_keyType(ctx, field)
 	case "mode":
@@ -10844,6 +11392,20 @@ func (ec *executionContext) field_Mutation_assignSeats_args(ctx context.Context,
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_bindRole_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (BindRoleInput, error) {
+			return ec.unmarshalNBindRoleInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBindRoleInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_cancelAllotment_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -10962,6 +11524,20 @@ func (ec *executionContext) field_Mutation_createChannel_args(ctx context.Contex
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (CreateChannelInput, error) {
 			return ec.unmarshalNCreateChannelInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateChannelInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createCustomerSecret_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CreateCustomerSecretInput, error) {
+			return ec.unmarshalNCreateCustomerSecretInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateCustomerSecretInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -11124,6 +11700,20 @@ func (ec *executionContext) field_Mutation_deleteWebhookEndpoint_args(ctx contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_endCustomerSecret_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (EndCustomerSecretInput, error) {
+			return ec.unmarshalNEndCustomerSecretInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEndCustomerSecretInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_extendHold_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -11144,6 +11734,20 @@ func (ec *executionContext) field_Mutation_importChart_args(ctx context.Context,
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (ImportChartInput, error) {
 			return ec.unmarshalNImportChartInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐImportChartInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_inviteMember_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (InviteMemberInput, error) {
+			return ec.unmarshalNInviteMemberInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐInviteMemberInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -11334,6 +11938,20 @@ func (ec *executionContext) field_Mutation_removeCancellationPolicy_args(ctx con
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_removeMember_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (RemoveMemberInput, error) {
+			return ec.unmarshalNRemoveMemberInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRemoveMemberInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_replayEventsBetween_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -11396,6 +12014,20 @@ func (ec *executionContext) field_Mutation_revokeKey_args(ctx context.Context, r
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (RevokeKeyInput, error) {
 			return ec.unmarshalNRevokeKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRevokeKeyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_rotateKey_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (RotateKeyInput, error) {
+			return ec.unmarshalNRotateKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRotateKeyInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -11569,6 +12201,20 @@ func (ec *executionContext) field_Mutation_startGuestSession_args(ctx context.Co
 		return nil, err
 	}
 	args["region"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_unbindRole_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (UnbindRoleInput, error) {
+			return ec.unmarshalNUnbindRoleInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnbindRoleInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
 	return args, nil
 }
 
@@ -12066,6 +12712,20 @@ func (ec *executionContext) field_Query_chart_args(ctx context.Context, rawArgs 
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_customerSecrets_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "channel",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["channel"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_events_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -12211,6 +12871,28 @@ func (ec *executionContext) field_Query_keys_args(ctx context.Context, rawArgs m
 		return nil, err
 	}
 	args["after"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_members_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
 	return args, nil
 }
 
@@ -19721,6 +20403,153 @@ func (ec *executionContext) fieldContext_Contact_email(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Contact", field, false, false, "String")
 }
 
+func (ec *executionContext) _CustomerSecret_id(ctx context.Context, field graphql.CollectedField, obj *CustomerSecret) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CustomerSecret_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CustomerSecret_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CustomerSecret", field, false, false, "ID")
+}
+
+func (ec *executionContext) _CustomerSecret_channelId(ctx context.Context, field graphql.CollectedField, obj *CustomerSecret) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CustomerSecret_channelId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChannelID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CustomerSecret_channelId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CustomerSecret", field, false, false, "ID")
+}
+
+func (ec *executionContext) _CustomerSecret_createdAt(ctx context.Context, field graphql.CollectedField, obj *CustomerSecret) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CustomerSecret_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CustomerSecret_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CustomerSecret", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _CustomerSecret_endedAt(ctx context.Context, field graphql.CollectedField, obj *CustomerSecret) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CustomerSecret_endedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EndedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CustomerSecret_endedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CustomerSecret", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _CustomerSecretCreated_customerSecret(ctx context.Context, field graphql.CollectedField, obj *CustomerSecretCreated) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CustomerSecretCreated_customerSecret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CustomerSecret, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CustomerSecret) graphql.Marshaler {
+			return ec.marshalNCustomerSecret2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecret(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CustomerSecretCreated_customerSecret(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CustomerSecretCreated",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CustomerSecret(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CustomerSecretCreated_secret(ctx context.Context, field graphql.CollectedField, obj *CustomerSecretCreated) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CustomerSecretCreated_secret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Secret, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CustomerSecretCreated_secret(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CustomerSecretCreated", field, false, false, "String")
+}
+
 func (ec *executionContext) _Dispute_id(ctx context.Context, field graphql.CollectedField, obj *Dispute) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21167,6 +21996,52 @@ func (ec *executionContext) fieldContext_Key_lastUsedAt(_ context.Context, field
 	return graphql.NewScalarFieldContext("Key", field, false, false, "DateTime")
 }
 
+func (ec *executionContext) _Key_allowedOrigins(ctx context.Context, field graphql.CollectedField, obj *Key) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Key_allowedOrigins(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AllowedOrigins, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Key_allowedOrigins(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Key", field, false, false, "String")
+}
+
+func (ec *executionContext) _Key_replacesId(ctx context.Context, field graphql.CollectedField, obj *Key) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Key_replacesId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReplacesID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Key_replacesId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Key", field, false, false, "ID")
+}
+
 func (ec *executionContext) _KeyConnection_edges(ctx context.Context, field graphql.CollectedField, obj *KeyConnection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21368,6 +22243,396 @@ func (ec *executionContext) fieldContext_KeyEdge_node(_ context.Context, field g
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Key(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Member_id(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Member_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Member_issuer(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_issuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Issuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Member_issuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "String")
+}
+
+func (ec *executionContext) _Member_subject(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_subject(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Subject, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Member_subject(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "String")
+}
+
+func (ec *executionContext) _Member_email(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_email(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Email, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Member_email(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "String")
+}
+
+func (ec *executionContext) _Member_state(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v MemberState) graphql.Marshaler {
+			return ec.marshalNMemberState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Member_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "MemberState")
+}
+
+func (ec *executionContext) _Member_channelId(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_channelId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChannelID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Member_channelId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Member_roles(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_roles(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Roles, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RoleBinding) graphql.Marshaler {
+			return ec.marshalNRoleBinding2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoleBindingᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Member_roles(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Member",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoleBinding(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Member_createdAt(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Member_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Member_firstSeenAt(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_firstSeenAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FirstSeenAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Member_firstSeenAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Member_removedAt(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Member_removedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RemovedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Member_removedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Member", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _MemberConnection_edges(ctx context.Context, field graphql.CollectedField, obj *MemberConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MemberConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []MemberEdge) graphql.Marshaler {
+			return ec.marshalNMemberEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MemberConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MemberConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MemberEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MemberConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *MemberConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MemberConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []Member) graphql.Marshaler {
+			return ec.marshalNMember2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MemberConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MemberConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Member(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MemberConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *MemberConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MemberConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MemberConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MemberConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MemberEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *MemberEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MemberEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MemberEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MemberEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _MemberEdge_node(ctx context.Context, field graphql.CollectedField, obj *MemberEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MemberEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Member) graphql.Marshaler {
+			return ec.marshalNMember2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MemberEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MemberEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Member(ctx, field)
 		},
 	}
 	return fc, nil
@@ -23070,6 +24335,182 @@ func (ec *executionContext) fieldContext_Mutation_createRoomType(ctx context.Con
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_inviteMember(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_inviteMember(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().InviteMember(ctx, fc.Args["input"].(InviteMemberInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Member) graphql.Marshaler {
+			return ec.marshalNMember2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_inviteMember(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Member(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_inviteMember_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_bindRole(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_bindRole(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().BindRole(ctx, fc.Args["input"].(BindRoleInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Member) graphql.Marshaler {
+			return ec.marshalNMember2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_bindRole(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Member(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_bindRole_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_unbindRole(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_unbindRole(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UnbindRole(ctx, fc.Args["input"].(UnbindRoleInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Member) graphql.Marshaler {
+			return ec.marshalNMember2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_unbindRole(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Member(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_unbindRole_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_removeMember(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_removeMember(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RemoveMember(ctx, fc.Args["input"].(RemoveMemberInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Member) graphql.Marshaler {
+			return ec.marshalNMember2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_removeMember(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Member(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_removeMember_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_setNights(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -23856,6 +25297,138 @@ func (ec *executionContext) fieldContext_Mutation_createKey(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_createKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_rotateKey(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_rotateKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().RotateKey(ctx, fc.Args["input"].(RotateKeyInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *KeyCreated) graphql.Marshaler {
+			return ec.marshalNKeyCreated2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐKeyCreated(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_rotateKey(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_KeyCreated(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_rotateKey_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createCustomerSecret(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createCustomerSecret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateCustomerSecret(ctx, fc.Args["input"].(CreateCustomerSecretInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CustomerSecretCreated) graphql.Marshaler {
+			return ec.marshalNCustomerSecretCreated2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecretCreated(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createCustomerSecret(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CustomerSecretCreated(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createCustomerSecret_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_endCustomerSecret(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_endCustomerSecret(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().EndCustomerSecret(ctx, fc.Args["input"].(EndCustomerSecretInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CustomerSecret) graphql.Marshaler {
+			return ec.marshalNCustomerSecret2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecret(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_endCustomerSecret(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CustomerSecret(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_endCustomerSecret_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -29425,6 +30998,50 @@ func (ec *executionContext) fieldContext_Query_hold(ctx context.Context, field g
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_members(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_members(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Members(ctx, fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *MemberConnection) graphql.Marshaler {
+			return ec.marshalNMemberConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_members(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MemberConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_members_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_nightsJob(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -30419,6 +32036,50 @@ func (ec *executionContext) fieldContext_Query_keys(ctx context.Context, field g
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_keys_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_customerSecrets(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_customerSecrets(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().CustomerSecrets(ctx, fc.Args["channel"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []CustomerSecret) graphql.Marshaler {
+			return ec.marshalNCustomerSecret2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecretᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_customerSecrets(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CustomerSecret(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_customerSecrets_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -31645,6 +33306,176 @@ func (ec *executionContext) _Review_resolvedAt(ctx context.Context, field graphq
 }
 func (ec *executionContext) fieldContext_Review_resolvedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Review", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _RoleBinding_id(ctx context.Context, field graphql.CollectedField, obj *RoleBinding) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoleBinding_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoleBinding_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RoleBinding_role(ctx context.Context, field graphql.CollectedField, obj *RoleBinding) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoleBinding_role(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Role, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v MemberRole) graphql.Marshaler {
+			return ec.marshalNMemberRole2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRole(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoleBinding_role(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "MemberRole")
+}
+
+func (ec *executionContext) _RoleBinding_propertyId(ctx context.Context, field graphql.CollectedField, obj *RoleBinding) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoleBinding_propertyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PropertyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RoleBinding_propertyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RoleBinding_venueId(ctx context.Context, field graphql.CollectedField, obj *RoleBinding) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoleBinding_venueId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.VenueID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RoleBinding_venueId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RoleBinding_showId(ctx context.Context, field graphql.CollectedField, obj *RoleBinding) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoleBinding_showId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShowID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RoleBinding_showId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RoleBinding_refundLimit(ctx context.Context, field graphql.CollectedField, obj *RoleBinding) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoleBinding_refundLimit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RefundLimit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Money) graphql.Marshaler {
+			return ec.marshalOMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RoleBinding_refundLimit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RoleBinding",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RoleBinding_createdAt(ctx context.Context, field graphql.CollectedField, obj *RoleBinding) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoleBinding_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoleBinding_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "DateTime")
 }
 
 func (ec *executionContext) _RoomType_id(ctx context.Context, field graphql.CollectedField, obj *RoomType) (ret graphql.Marshaler) {
@@ -36618,15 +38449,61 @@ func (ec *executionContext) _Viewer_keyId(ctx context.Context, field graphql.Col
 			return obj.KeyID, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNID2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Viewer_keyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Viewer", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Viewer_memberId(ctx context.Context, field graphql.CollectedField, obj *Viewer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Viewer_memberId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MemberID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Viewer_memberId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Viewer", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Viewer_roles(ctx context.Context, field graphql.CollectedField, obj *Viewer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Viewer_roles(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Roles, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []MemberRole) graphql.Marshaler {
+			return ec.marshalNMemberRole2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRoleᚄ(ctx, selections, v)
 		},
 		true,
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Viewer_keyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Viewer", field, false, false, "ID")
+func (ec *executionContext) fieldContext_Viewer_roles(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Viewer", field, false, false, "MemberRole")
 }
 
 func (ec *executionContext) _Viewer_keyType(ctx context.Context, field graphql.CollectedField, obj *Viewer) (ret graphql.Marshaler) {
@@ -39863,6 +41740,90 @@ func UnmarshalBestAvailableInput(ctx context.Context, raw any) (BestAvailableInp
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputBindRoleInput(ctx context.Context, obj any) (BindRoleInput, error) {
+	var it BindRoleInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "member", "role", "property", "venue", "show", "refundLimit"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "member":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("member"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Member = data
+		case "role":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("role"))
+			data, err := ec.unmarshalNMemberRole2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRole(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Role = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "venue":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("venue"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Venue = data
+		case "show":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("show"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Show = data
+		case "refundLimit":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("refundLimit"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RefundLimit = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalBindRoleInput unmarshals raw into the BindRoleInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalBindRoleInput(ctx context.Context, raw any) (BindRoleInput, error) {
+	var out BindRoleInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "BindRoleInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputBookingLinesInput(ctx context.Context, obj any) (BookingLinesInput, error) {
 	var it BookingLinesInput
 	if obj == nil {
@@ -40595,6 +42556,55 @@ func UnmarshalCreateChannelInput(ctx context.Context, raw any) (CreateChannelInp
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputCreateCustomerSecretInput(ctx context.Context, obj any) (CreateCustomerSecretInput, error) {
+	var it CreateCustomerSecretInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "channel"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "channel":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("channel"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Channel = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCreateCustomerSecretInput unmarshals raw into the CreateCustomerSecretInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateCustomerSecretInput(ctx context.Context, raw any) (CreateCustomerSecretInput, error) {
+	var out CreateCustomerSecretInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateCustomerSecretInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCreateEventInput(ctx context.Context, obj any) (CreateEventInput, error) {
 	var it CreateEventInput
 	if obj == nil {
@@ -40666,7 +42676,7 @@ func (ec *executionContext) unmarshalInputCreateKeyInput(ctx context.Context, ob
 		asMap["mode"] = "LIVE"
 	}
 
-	fieldsInOrder := [...]string{"requestKey", "tenant", "kind", "mode", "name", "channel", "expiresAt"}
+	fieldsInOrder := [...]string{"requestKey", "tenant", "kind", "mode", "name", "channel", "expiresAt", "allowedOrigins"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -40722,6 +42732,13 @@ func (ec *executionContext) unmarshalInputCreateKeyInput(ctx context.Context, ob
 				return it, err
 			}
 			it.ExpiresAt = data
+		case "allowedOrigins":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("allowedOrigins"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AllowedOrigins = data
 		}
 	}
 	return it, nil
@@ -41355,6 +43372,48 @@ func UnmarshalDeleteWebhookEndpointInput(ctx context.Context, raw any) (DeleteWe
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputEndCustomerSecretInput(ctx context.Context, obj any) (EndCustomerSecretInput, error) {
+	var it EndCustomerSecretInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"customerSecret"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "customerSecret":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("customerSecret"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CustomerSecret = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalEndCustomerSecretInput unmarshals raw into the EndCustomerSecretInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalEndCustomerSecretInput(ctx context.Context, raw any) (EndCustomerSecretInput, error) {
+	var out EndCustomerSecretInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "EndCustomerSecretInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputExtendHoldInput(ctx context.Context, obj any) (ExtendHoldInput, error) {
 	var it ExtendHoldInput
 	if obj == nil {
@@ -41562,6 +43621,76 @@ func (ec *executionContext) unmarshalInputImportChartInput(ctx context.Context, 
 func UnmarshalImportChartInput(ctx context.Context, raw any) (ImportChartInput, error) {
 	var out ImportChartInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "ImportChartInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputInviteMemberInput(ctx context.Context, obj any) (InviteMemberInput, error) {
+	var it InviteMemberInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "issuer", "subject", "email", "channel"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "issuer":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("issuer"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Issuer = data
+		case "subject":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("subject"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Subject = data
+		case "email":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("email"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Email = data
+		case "channel":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("channel"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Channel = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalInviteMemberInput unmarshals raw into the InviteMemberInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalInviteMemberInput(ctx context.Context, raw any) (InviteMemberInput, error) {
+	var out InviteMemberInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "InviteMemberInput", raw, &out)
 	return out, err
 }
 
@@ -42813,6 +44942,55 @@ func UnmarshalRemoveCancellationPolicyInput(ctx context.Context, raw any) (Remov
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputRemoveMemberInput(ctx context.Context, obj any) (RemoveMemberInput, error) {
+	var it RemoveMemberInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "member"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "member":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("member"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Member = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRemoveMemberInput unmarshals raw into the RemoveMemberInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRemoveMemberInput(ctx context.Context, raw any) (RemoveMemberInput, error) {
+	var out RemoveMemberInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RemoveMemberInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputReplayEventsBetweenInput(ctx context.Context, obj any) (ReplayEventsBetweenInput, error) {
 	var it ReplayEventsBetweenInput
 	if obj == nil {
@@ -43083,6 +45261,80 @@ func (ec *executionContext) unmarshalInputRevokeKeyInput(ctx context.Context, ob
 func UnmarshalRevokeKeyInput(ctx context.Context, raw any) (RevokeKeyInput, error) {
 	var out RevokeKeyInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "RevokeKeyInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputRotateKeyInput(ctx context.Context, obj any) (RotateKeyInput, error) {
+	var it RotateKeyInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["overlapSeconds"]; !present {
+		asMap["overlapSeconds"] = 86400
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "tenant", "key", "overlapSeconds", "expiresAt"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "tenant":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tenant"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Tenant = data
+		case "key":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("key"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Key = data
+		case "overlapSeconds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("overlapSeconds"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OverlapSeconds = data
+		case "expiresAt":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expiresAt"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpiresAt = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRotateKeyInput unmarshals raw into the RotateKeyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRotateKeyInput(ctx context.Context, raw any) (RotateKeyInput, error) {
+	var out RotateKeyInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RotateKeyInput", raw, &out)
 	return out, err
 }
 
@@ -43954,6 +46206,62 @@ func UnmarshalStayInput(ctx context.Context, raw any) (StayInput, error) {
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputUnbindRoleInput(ctx context.Context, obj any) (UnbindRoleInput, error) {
+	var it UnbindRoleInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "member", "binding"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "member":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("member"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Member = data
+		case "binding":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("binding"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Binding = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalUnbindRoleInput unmarshals raw into the UnbindRoleInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUnbindRoleInput(ctx context.Context, raw any) (UnbindRoleInput, error) {
+	var out UnbindRoleInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UnbindRoleInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputUpdateAllotmentInput(ctx context.Context, obj any) (UpdateAllotmentInput, error) {
 	var it UpdateAllotmentInput
 	if obj == nil {
@@ -44611,6 +46919,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._NightsJob(ctx, sel, obj)
+	case Member:
+		return ec._Member(ctx, sel, &obj)
+	case *Member:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._Member(ctx, sel, obj)
 	case Key:
 		return ec._Key(ctx, sel, &obj)
 	case *Key:
@@ -47671,6 +49986,92 @@ func (ec *executionContext) _Contact(ctx context.Context, sel ast.SelectionSet, 
 	return out
 }
 
+var customerSecretImplementors = []string{"CustomerSecret"}
+
+func (ec *executionContext) _CustomerSecret(ctx context.Context, sel ast.SelectionSet, obj *CustomerSecret) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, customerSecretImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CustomerSecret")
+		case "id":
+			out.Values[i] = ec._CustomerSecret_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "channelId":
+			out.Values[i] = ec._CustomerSecret_channelId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._CustomerSecret_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "endedAt":
+			out.Values[i] = ec._CustomerSecret_endedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var customerSecretCreatedImplementors = []string{"CustomerSecretCreated"}
+
+func (ec *executionContext) _CustomerSecretCreated(ctx context.Context, sel ast.SelectionSet, obj *CustomerSecretCreated) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, customerSecretCreatedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CustomerSecretCreated")
+		case "customerSecret":
+			out.Values[i] = ec._CustomerSecretCreated_customerSecret(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "secret":
+			out.Values[i] = ec._CustomerSecretCreated_secret(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var disputeImplementors = []string{"Dispute"}
 
 func (ec *executionContext) _Dispute(ctx context.Context, sel ast.SelectionSet, obj *Dispute) graphql.Marshaler {
@@ -48278,6 +50679,16 @@ func (ec *executionContext) _Key(ctx context.Context, sel ast.SelectionSet, obj 
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "allowedOrigins":
+			out.Values[i] = ec._Key_allowedOrigins(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "replacesId":
+			out.Values[i] = ec._Key_replacesId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -48394,6 +50805,165 @@ func (ec *executionContext) _KeyEdge(ctx context.Context, sel ast.SelectionSet, 
 			}
 		case "node":
 			out.Values[i] = ec._KeyEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var memberImplementors = []string{"Member", "Node"}
+
+func (ec *executionContext) _Member(ctx context.Context, sel ast.SelectionSet, obj *Member) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, memberImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Member")
+		case "id":
+			out.Values[i] = ec._Member_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "issuer":
+			out.Values[i] = ec._Member_issuer(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "subject":
+			out.Values[i] = ec._Member_subject(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "email":
+			out.Values[i] = ec._Member_email(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._Member_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "channelId":
+			out.Values[i] = ec._Member_channelId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "roles":
+			out.Values[i] = ec._Member_roles(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._Member_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "firstSeenAt":
+			out.Values[i] = ec._Member_firstSeenAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "removedAt":
+			out.Values[i] = ec._Member_removedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var memberConnectionImplementors = []string{"MemberConnection"}
+
+func (ec *executionContext) _MemberConnection(ctx context.Context, sel ast.SelectionSet, obj *MemberConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, memberConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MemberConnection")
+		case "edges":
+			out.Values[i] = ec._MemberConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._MemberConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._MemberConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var memberEdgeImplementors = []string{"MemberEdge"}
+
+func (ec *executionContext) _MemberEdge(ctx context.Context, sel ast.SelectionSet, obj *MemberEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, memberEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MemberEdge")
+		case "cursor":
+			out.Values[i] = ec._MemberEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._MemberEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -48735,6 +51305,34 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "inviteMember":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_inviteMember(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "bindRole":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_bindRole(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unbindRole":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_unbindRole(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "removeMember":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_removeMember(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "setNights":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_setNights(ctx, field)
@@ -48857,6 +51455,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "createKey":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createKey(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rotateKey":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_rotateKey(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createCustomerSecret":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createCustomerSecret(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "endCustomerSecret":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_endCustomerSecret(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -50844,6 +53463,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_hold(ctx, field)
 				})
+		case "members":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_members(ctx, field)
+				})
 		case "nightsJob":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, false,
@@ -50981,6 +53606,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_keys(ctx, field)
+				})
+		case "customerSecrets":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_customerSecrets(ctx, field)
 				})
 		case "terms":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
@@ -51501,6 +54132,69 @@ func (ec *executionContext) _Review(ctx context.Context, sel ast.SelectionSet, o
 			}
 		case "resolvedAt":
 			out.Values[i] = ec._Review_resolvedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var roleBindingImplementors = []string{"RoleBinding"}
+
+func (ec *executionContext) _RoleBinding(ctx context.Context, sel ast.SelectionSet, obj *RoleBinding) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, roleBindingImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RoleBinding")
+		case "id":
+			out.Values[i] = ec._RoleBinding_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "role":
+			out.Values[i] = ec._RoleBinding_role(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "propertyId":
+			out.Values[i] = ec._RoleBinding_propertyId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "venueId":
+			out.Values[i] = ec._RoleBinding_venueId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "showId":
+			out.Values[i] = ec._RoleBinding_showId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "refundLimit":
+			out.Values[i] = ec._RoleBinding_refundLimit(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._RoleBinding_createdAt(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -53491,6 +56185,16 @@ func (ec *executionContext) _Viewer(ctx context.Context, sel ast.SelectionSet, o
 			}
 		case "keyId":
 			out.Values[i] = ec._Viewer_keyId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "memberId":
+			out.Values[i] = ec._Viewer_memberId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "roles":
+			out.Values[i] = ec._Viewer_roles(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -54927,6 +57631,11 @@ func (ec *executionContext) marshalNAuditReport2ᚖgithubᚗcomᚋholdfastᚋhol
 	return ec._AuditReport(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNBindRoleInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBindRoleInput(ctx context.Context, v any) (BindRoleInput, error) {
+	res, err := ec.unmarshalInputBindRoleInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNBlockSeat2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBlockSeat(ctx context.Context, sel ast.SelectionSet, v BlockSeat) graphql.Marshaler {
 	return ec._BlockSeat(ctx, sel, &v)
 }
@@ -55526,6 +58235,11 @@ func (ec *executionContext) unmarshalNCreateChannelInput2githubᚗcomᚋholdfast
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNCreateCustomerSecretInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateCustomerSecretInput(ctx context.Context, v any) (CreateCustomerSecretInput, error) {
+	res, err := ec.unmarshalInputCreateCustomerSecretInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateEventInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateEventInput(ctx context.Context, v any) (CreateEventInput, error) {
 	res, err := ec.unmarshalInputCreateEventInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -55569,6 +58283,42 @@ func (ec *executionContext) unmarshalNCreateTenantInput2githubᚗcomᚋholdfast�
 func (ec *executionContext) unmarshalNCreateWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateWebhookEndpointInput(ctx context.Context, v any) (CreateWebhookEndpointInput, error) {
 	res, err := ec.unmarshalInputCreateWebhookEndpointInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNCustomerSecret2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecret(ctx context.Context, sel ast.SelectionSet, v CustomerSecret) graphql.Marshaler {
+	return ec._CustomerSecret(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCustomerSecret2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecretᚄ(ctx context.Context, sel ast.SelectionSet, v []CustomerSecret) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCustomerSecret2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecret(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCustomerSecret2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecret(ctx context.Context, sel ast.SelectionSet, v *CustomerSecret) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "CustomerSecret!")
+		return graphql.Null
+	}
+	return ec._CustomerSecret(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCustomerSecretCreated2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecretCreated(ctx context.Context, sel ast.SelectionSet, v *CustomerSecretCreated) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "CustomerSecretCreated!")
+		return graphql.Null
+	}
+	return ec._CustomerSecretCreated(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx context.Context, v any) (civil.Date, error) {
@@ -55661,6 +58411,11 @@ func (ec *executionContext) unmarshalNDisputeState2githubᚗcomᚋholdfastᚋhol
 
 func (ec *executionContext) marshalNDisputeState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDisputeState(ctx context.Context, sel ast.SelectionSet, v DisputeState) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNEndCustomerSecretInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEndCustomerSecretInput(ctx context.Context, v any) (EndCustomerSecretInput, error) {
+	res, err := ec.unmarshalInputEndCustomerSecretInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNEvent2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEvent(ctx context.Context, sel ast.SelectionSet, v *Event) graphql.Marshaler {
@@ -55936,6 +58691,11 @@ func (ec *executionContext) marshalNInt642int64(ctx context.Context, sel ast.Sel
 	return res
 }
 
+func (ec *executionContext) unmarshalNInviteMemberInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐInviteMemberInput(ctx context.Context, v any) (InviteMemberInput, error) {
+	res, err := ec.unmarshalInputInviteMemberInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNJoinWaitingRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐJoinWaitingRoomInput(ctx context.Context, v any) (JoinWaitingRoomInput, error) {
 	res, err := ec.unmarshalInputJoinWaitingRoomInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -56069,6 +58829,112 @@ func (ec *executionContext) marshalNMarkNoShowResult2githubᚗcomᚋholdfastᚋh
 		return graphql.Null
 	}
 	return ec._MarkNoShowResult(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNMember2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx context.Context, sel ast.SelectionSet, v Member) graphql.Marshaler {
+	return ec._Member(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNMember2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberᚄ(ctx context.Context, sel ast.SelectionSet, v []Member) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNMember2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNMember2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMember(ctx context.Context, sel ast.SelectionSet, v *Member) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "Member!")
+		return graphql.Null
+	}
+	return ec._Member(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNMemberConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberConnection(ctx context.Context, sel ast.SelectionSet, v *MemberConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "MemberConnection!")
+		return graphql.Null
+	}
+	return ec._MemberConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNMemberEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberEdge(ctx context.Context, sel ast.SelectionSet, v MemberEdge) graphql.Marshaler {
+	return ec._MemberEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNMemberEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []MemberEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNMemberEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNMemberRole2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRole(ctx context.Context, v any) (MemberRole, error) {
+	var res MemberRole
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNMemberRole2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRole(ctx context.Context, sel ast.SelectionSet, v MemberRole) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNMemberRole2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRoleᚄ(ctx context.Context, v any) ([]MemberRole, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]MemberRole, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNMemberRole2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRole(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNMemberRole2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRoleᚄ(ctx context.Context, sel ast.SelectionSet, v []MemberRole) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNMemberRole2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberRole(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNMemberState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberState(ctx context.Context, v any) (MemberState, error) {
+	var res MemberState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNMemberState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMemberState(ctx context.Context, sel ast.SelectionSet, v MemberState) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx context.Context, sel ast.SelectionSet, v Money) graphql.Marshaler {
@@ -56854,6 +59720,11 @@ func (ec *executionContext) unmarshalNRemoveCancellationPolicyInput2githubᚗcom
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNRemoveMemberInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRemoveMemberInput(ctx context.Context, v any) (RemoveMemberInput, error) {
+	res, err := ec.unmarshalInputRemoveMemberInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNRepair2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRepair(ctx context.Context, sel ast.SelectionSet, v Repair) graphql.Marshaler {
 	return ec._Repair(ctx, sel, &v)
 }
@@ -56987,6 +59858,26 @@ func (ec *executionContext) unmarshalNRevokeKeyInput2githubᚗcomᚋholdfastᚋh
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNRoleBinding2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoleBinding(ctx context.Context, sel ast.SelectionSet, v RoleBinding) graphql.Marshaler {
+	return ec._RoleBinding(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRoleBinding2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoleBindingᚄ(ctx context.Context, sel ast.SelectionSet, v []RoleBinding) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRoleBinding2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoleBinding(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNRoomType2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomType(ctx context.Context, sel ast.SelectionSet, v RoomType) graphql.Marshaler {
 	return ec._RoomType(ctx, sel, &v)
 }
@@ -57013,6 +59904,11 @@ func (ec *executionContext) marshalNRoomType2ᚖgithubᚗcomᚋholdfastᚋholdfa
 		return graphql.Null
 	}
 	return ec._RoomType(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNRotateKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRotateKeyInput(ctx context.Context, v any) (RotateKeyInput, error) {
+	res, err := ec.unmarshalInputRotateKeyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNRow2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRow(ctx context.Context, sel ast.SelectionSet, v Row) graphql.Marshaler {
@@ -57487,6 +60383,11 @@ func (ec *executionContext) marshalNTerms2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 		return graphql.Null
 	}
 	return ec._Terms(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNUnbindRoleInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnbindRoleInput(ctx context.Context, v any) (UnbindRoleInput, error) {
+	res, err := ec.unmarshalInputUnbindRoleInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNUnit2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnit(ctx context.Context, sel ast.SelectionSet, v Unit) graphql.Marshaler {

@@ -464,6 +464,25 @@ type BestAvailableInput struct {
 	AllowSplit bool `json:"allowSplit"`
 }
 
+// A role to be bound. At most one of property, venue and show; with none it is bound to the whole tenant.
+type BindRoleInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// Who gets the role.
+	Member string `json:"member"`
+	// What the member is to be there for.
+	Role MemberRole `json:"role"`
+	// The only property where the role is to be good.
+	Property *string `json:"property"`
+	// The only venue where the role is to be good.
+	Venue *string `json:"venue"`
+	// The only show at which the role is to be good.
+	Show *string `json:"show"`
+	// For SUPPORT: the most that the member gives back on one booking, in the currency that it was paid
+	// in. Without it support only reads.
+	RefundLimit *MoneyInput `json:"refundLimit"`
+}
+
 // A seat of a block.
 type BlockSeat struct {
 	// The seat's id.
@@ -1075,6 +1094,14 @@ type CreateChannelInput struct {
 	Kind ChannelKind `json:"kind"`
 }
 
+// A customer secret to be.
+type CreateCustomerSecretInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The channel whose customers it signs for.
+	Channel string `json:"channel"`
+}
+
 // An event to be.
 type CreateEventInput struct {
 	// The request's own key, 1 to 255 characters.
@@ -1102,6 +1129,9 @@ type CreateKeyInput struct {
 	Channel *string `json:"channel"`
 	// When it stops working, within ten years; null for a key that works until it is revoked.
 	ExpiresAt *time.Time `json:"expiresAt"`
+	// For PUBLISHABLE: the origins of the pages that may present it, up to 20, such as
+	// "https://tickets.example.com"; none means any. What is no page has no origin and is not refused.
+	AllowedOrigins []string `json:"allowedOrigins"`
 }
 
 // Presale codes of one show with the same uses and window.
@@ -1228,6 +1258,26 @@ type CreateWebhookEndpointInput struct {
 	Channel *string `json:"channel"`
 }
 
+// A secret with which a seller signs references to customers of its own.
+type CustomerSecret struct {
+	// The public id, which stands in what it signs.
+	ID string `json:"id"`
+	// The channel whose customers it signs for.
+	ChannelID string `json:"channelId"`
+	// When it was made.
+	CreatedAt time.Time `json:"createdAt"`
+	// When it was ended; null while it signs.
+	EndedAt *time.Time `json:"endedAt"`
+}
+
+// A customer secret that was made.
+type CustomerSecretCreated struct {
+	// The secret without its text.
+	CustomerSecret CustomerSecret `json:"customerSecret"`
+	// The text that signs. Null when this answers a repeated request: it is shown only once.
+	Secret *string `json:"secret"`
+}
+
 // A webhook endpoint to be ended.
 type DeleteWebhookEndpointInput struct {
 	// The endpoint.
@@ -1246,6 +1296,12 @@ type Dispute struct {
 	OpenedAt time.Time `json:"openedAt"`
 	// When its end was known; null before.
 	ClosedAt *time.Time `json:"closedAt"`
+}
+
+// A customer secret to be ended.
+type EndCustomerSecretInput struct {
+	// The secret.
+	CustomerSecret string `json:"customerSecret"`
 }
 
 // A production.
@@ -1418,6 +1474,22 @@ type ImportChartInput struct {
 	Plan string `json:"plan"`
 }
 
+// A member to be.
+type InviteMemberInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The issuer of the person's tokens, one of those that the installation trusts; by default the only
+	// one.
+	Issuer *string `json:"issuer"`
+	// What the issuer calls the person, 1 to 255 characters. Without it, the first sign-in with the
+	// e-mail takes the invitation, if the issuer says that it has verified the e-mail.
+	Subject *string `json:"subject"`
+	// The e-mail, a plain address.
+	Email string `json:"email"`
+	// The box office that the member sells through; none for who sells nothing.
+	Channel *string `json:"channel"`
+}
+
 // Who joins a waiting room.
 type JoinWaitingRoomInput struct {
 	// The show.
@@ -1461,6 +1533,10 @@ type Key struct {
 	RevokedAt *time.Time `json:"revokedAt"`
 	// When it was last used, about an hour exact; null when it never was.
 	LastUsedAt *time.Time `json:"lastUsedAt"`
+	// The origins of the pages that may present a publishable key; none means any.
+	AllowedOrigins []string `json:"allowedOrigins"`
+	// The key whose successor this one is; null for a key that replaces none.
+	ReplacesID *string `json:"replacesId"`
 }
 
 func (Key) IsNode() {}
@@ -1490,6 +1566,50 @@ type KeyEdge struct {
 	Cursor string `json:"cursor"`
 	// The key.
 	Node Key `json:"node"`
+}
+
+// A person who works for the tenant, and signs in with an identity provider.
+type Member struct {
+	// The public id.
+	ID string `json:"id"`
+	// What the identity provider calls itself: the issuer of the member's tokens.
+	Issuer string `json:"issuer"`
+	// What the issuer calls the person; null until the first sign-in of who was invited by e-mail.
+	Subject *string `json:"subject"`
+	// The e-mail, for people.
+	Email string `json:"email"`
+	// Where the member is between the invitation and the end.
+	State MemberState `json:"state"`
+	// The box office that the member sells through, if they sell.
+	ChannelID *string `json:"channelId"`
+	// What the member is there for, and where.
+	Roles []RoleBinding `json:"roles"`
+	// When the member was invited.
+	CreatedAt time.Time `json:"createdAt"`
+	// When the member first signed in; null when they never did.
+	FirstSeenAt *time.Time `json:"firstSeenAt"`
+	// When the member was removed; null while they are not.
+	RemovedAt *time.Time `json:"removedAt"`
+}
+
+func (Member) IsNode() {}
+
+// A page of members.
+type MemberConnection struct {
+	// The members with their cursors.
+	Edges []MemberEdge `json:"edges"`
+	// The members alone.
+	Nodes []Member `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A member in a page.
+type MemberEdge struct {
+	// Where the member stands in the list.
+	Cursor string `json:"cursor"`
+	// The member.
+	Node Member `json:"node"`
 }
 
 // A sum of money.
@@ -2290,6 +2410,14 @@ type RemoveCancellationPolicyInput struct {
 	Property *string `json:"property"`
 }
 
+// A member to be removed.
+type RemoveMemberInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The member.
+	Member string `json:"member"`
+}
+
 // One thing that was mended.
 type Repair struct {
 	// The public id.
@@ -2402,6 +2530,24 @@ type RevokeKeyInput struct {
 	Key string `json:"key"`
 }
 
+// A role that a member has somewhere.
+type RoleBinding struct {
+	// The id, for unbindRole.
+	ID string `json:"id"`
+	// What the member is there for.
+	Role MemberRole `json:"role"`
+	// The only property where the role is good; null for a role that is bound to something else.
+	PropertyID *string `json:"propertyId"`
+	// The only venue where the role is good; null for a role that is bound to something else.
+	VenueID *string `json:"venueId"`
+	// The only show at which the role is good; null for a role that is bound to something else.
+	ShowID *string `json:"showId"`
+	// The most that support gives back on one booking; null for none.
+	RefundLimit *Money `json:"refundLimit"`
+	// When it was bound.
+	CreatedAt time.Time `json:"createdAt"`
+}
+
 // What a hotel sells, such as "double king".
 type RoomType struct {
 	// The public id.
@@ -2414,6 +2560,20 @@ type RoomType struct {
 }
 
 func (RoomType) IsNode() {}
+
+// A key to be replaced.
+type RotateKeyInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// Whose key it is; by default the tenant of the key that asks.
+	Tenant *string `json:"tenant"`
+	// The key to be replaced. Its successor has its kind, mode, name, channel and origins.
+	Key string `json:"key"`
+	// How long the old key still works, 0 to 2592000 seconds.
+	OverlapSeconds int64 `json:"overlapSeconds"`
+	// When the new key stops working, within ten years; null for one that works until it is revoked.
+	ExpiresAt *time.Time `json:"expiresAt"`
+}
 
 // Seats beside each other.
 type Row struct {
@@ -2941,6 +3101,16 @@ type Terms struct {
 	Capture Capture `json:"capture"`
 }
 
+// A role to be taken away.
+type UnbindRoleInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// Who has the role.
+	Member string `json:"member"`
+	// The id of the role's binding.
+	Binding string `json:"binding"`
+}
+
 // A unit of stock.
 type Unit struct {
 	// What sort of unit it is.
@@ -3138,8 +3308,12 @@ type VenueEdge struct {
 type Viewer struct {
 	// The tenant of the key; null for a platform key.
 	TenantID *string `json:"tenantId"`
-	// The key that was presented.
-	KeyID string `json:"keyId"`
+	// The key that was presented; null for a member, who presented a token.
+	KeyID *string `json:"keyId"`
+	// The member who signed in; null for a key.
+	MemberID *string `json:"memberId"`
+	// The member's roles, each once; none for a key, whose type is its role.
+	Roles []MemberRole `json:"roles"`
 	// What the key is for.
 	KeyType KeyType `json:"keyType"`
 	// Whether the key sells for real.
@@ -4167,6 +4341,8 @@ const (
 	KeyTypePartner KeyType = "PARTNER"
 	// Is shown to browsers: reads public data and sells to guests with a session of their own.
 	KeyTypePublishable KeyType = "PUBLISHABLE"
+	// Is no key: a member who signed in with an identity provider.
+	KeyTypeMember KeyType = "MEMBER"
 )
 
 var AllKeyType = []KeyType{
@@ -4174,11 +4350,12 @@ var AllKeyType = []KeyType{
 	KeyTypeAdmin,
 	KeyTypePartner,
 	KeyTypePublishable,
+	KeyTypeMember,
 }
 
 func (e KeyType) IsValid() bool {
 	switch e {
-	case KeyTypePlatform, KeyTypeAdmin, KeyTypePartner, KeyTypePublishable:
+	case KeyTypePlatform, KeyTypeAdmin, KeyTypePartner, KeyTypePublishable, KeyTypeMember:
 		return true
 	}
 	return false
@@ -4273,6 +4450,146 @@ func (e *LatePayment) UnmarshalJSON(b []byte) error {
 }
 
 func (e LatePayment) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What a member is there for.
+type MemberRole string
+
+const (
+	// Sets up and runs the tenant. Bound to the whole of it.
+	MemberRoleTenantOwner MemberRole = "TENANT_OWNER"
+	// Runs all hotels of the tenant, or those that it is bound to.
+	MemberRoleChainManager MemberRole = "CHAIN_MANAGER"
+	// Runs the property that it is bound to.
+	MemberRolePropertyManager MemberRole = "PROPERTY_MANAGER"
+	// Runs the venue or the show that it is bound to.
+	MemberRoleVenueManager MemberRole = "VENUE_MANAGER"
+	// Sets capacity, rates and restrictions, everywhere or where it is bound to.
+	MemberRoleRevenueManager MemberRole = "REVENUE_MANAGER"
+	// Sells to people who are there, everywhere or where it is bound to.
+	MemberRoleBoxOffice MemberRole = "BOX_OFFICE"
+	// Looks after the channels of sale. Bound to the whole tenant.
+	MemberRoleChannelManager MemberRole = "CHANNEL_MANAGER"
+	// Sees what buyers bought and gives back up to a limit, everywhere or where it is bound to.
+	MemberRoleSupport MemberRole = "SUPPORT"
+	// Sees everything and changes nothing, everywhere or where it is bound to.
+	MemberRoleAuditor MemberRole = "AUDITOR"
+)
+
+var AllMemberRole = []MemberRole{
+	MemberRoleTenantOwner,
+	MemberRoleChainManager,
+	MemberRolePropertyManager,
+	MemberRoleVenueManager,
+	MemberRoleRevenueManager,
+	MemberRoleBoxOffice,
+	MemberRoleChannelManager,
+	MemberRoleSupport,
+	MemberRoleAuditor,
+}
+
+func (e MemberRole) IsValid() bool {
+	switch e {
+	case MemberRoleTenantOwner, MemberRoleChainManager, MemberRolePropertyManager, MemberRoleVenueManager, MemberRoleRevenueManager, MemberRoleBoxOffice, MemberRoleChannelManager, MemberRoleSupport, MemberRoleAuditor:
+		return true
+	}
+	return false
+}
+
+func (e MemberRole) String() string {
+	return string(e)
+}
+
+func (e *MemberRole) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = MemberRole(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid MemberRole", str)
+	}
+	return nil
+}
+
+func (e MemberRole) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *MemberRole) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e MemberRole) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where a member is between the invitation and the end.
+type MemberState string
+
+const (
+	// May sign in, and has not done so yet.
+	MemberStateInvited MemberState = "INVITED"
+	// Has signed in.
+	MemberStateActive MemberState = "ACTIVE"
+	// May not sign in any more.
+	MemberStateRemoved MemberState = "REMOVED"
+)
+
+var AllMemberState = []MemberState{
+	MemberStateInvited,
+	MemberStateActive,
+	MemberStateRemoved,
+}
+
+func (e MemberState) IsValid() bool {
+	switch e {
+	case MemberStateInvited, MemberStateActive, MemberStateRemoved:
+		return true
+	}
+	return false
+}
+
+func (e MemberState) String() string {
+	return string(e)
+}
+
+func (e *MemberState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = MemberState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid MemberState", str)
+	}
+	return nil
+}
+
+func (e MemberState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *MemberState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e MemberState) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

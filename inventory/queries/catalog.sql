@@ -48,13 +48,14 @@ FROM shows
 WHERE tenant_id = @tenant_id AND region = ANY(@regions::text[]) AND id = ANY(@ids::uuid[]);
 
 -- name: ShowsPage :many
--- Shows of one region by start; include_drafts is for admins.
+-- Shows of one region by start; include_drafts is for admins, limited for who may see some only.
 SELECT region, id, event_id, venue_id, chart_id, name, state, starts_at, sale_opens_at, sale_closes_at, currency
 FROM shows
 WHERE tenant_id = @tenant_id AND region = @region
     AND (starts_at > @after_starts_at::timestamptz OR (starts_at = @after_starts_at::timestamptz AND id > @after_id::uuid))
     AND (@include_drafts::boolean OR state <> 'DRAFT')
     AND (NOT @one_venue::boolean OR venue_id = @venue_id::uuid)
+    AND (NOT @limited::boolean OR venue_id = ANY(@venue_ids::uuid[]) OR id = ANY(@show_ids::uuid[]))
 ORDER BY starts_at, id
 LIMIT @max_rows;
 
@@ -161,3 +162,56 @@ FROM house_counters
 WHERE tenant_id = @tenant_id AND region = @region AND property_id = ANY(@property_ids::uuid[])
     AND night >= @first_night::date AND night <= @last_night::date
 ORDER BY night, property_id;
+
+-- name: Locate :many
+-- Where in the tenant things are that somebody names: at a property, at a venue, or at a show. Only for
+-- members whose roles are bound to places.
+SELECT l.id, l.property_id, l.venue_id, l.show_id
+FROM (
+    SELECT p.id, p.id AS property_id, '00000000-0000-0000-0000-000000000000'::uuid AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM properties p
+    WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.id = ANY(@ids::uuid[])
+    UNION ALL
+    SELECT r.id, r.property_id, '00000000-0000-0000-0000-000000000000'::uuid AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM room_types r
+    WHERE r.tenant_id = @tenant_id AND r.region = @region AND r.id = ANY(@ids::uuid[])
+    UNION ALL
+    SELECT v.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, v.id AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM venues v
+    WHERE v.tenant_id = @tenant_id AND v.region = @region AND v.id = ANY(@ids::uuid[])
+    UNION ALL
+    SELECT e.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, e.venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM events e
+    WHERE e.tenant_id = @tenant_id AND e.region = @region AND e.id = ANY(@ids::uuid[])
+    UNION ALL
+    SELECT c.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, c.venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM seating_charts c
+    WHERE c.tenant_id = @tenant_id AND c.region = @region AND c.id = ANY(@ids::uuid[])
+    UNION ALL
+    SELECT s.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, s.venue_id, s.id AS show_id
+    FROM shows s
+    WHERE s.tenant_id = @tenant_id AND s.region = @region AND s.id = ANY(@ids::uuid[])
+    UNION ALL
+    SELECT p.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, s.venue_id, p.show_id
+    FROM pools p
+    JOIN shows s ON s.tenant_id = p.tenant_id AND s.region = p.region AND s.id = p.show_id
+    WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.id = ANY(@ids::uuid[])
+    UNION ALL
+    SELECT c.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, s.venue_id, c.show_id
+    FROM presale_codes c
+    JOIN shows s ON s.tenant_id = c.tenant_id AND s.region = c.region AND s.id = c.show_id
+    WHERE c.tenant_id = @tenant_id AND c.region = @region AND c.id = ANY(@ids::uuid[])
+    UNION ALL
+    SELECT k.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, s.venue_id, k.show_id
+    FROM seat_blocks k
+    JOIN shows s ON s.tenant_id = k.tenant_id AND s.region = k.region AND s.id = k.show_id
+    WHERE k.tenant_id = @tenant_id AND k.region = @region AND k.id = ANY(@ids::uuid[])
+    UNION ALL
+    SELECT a.id, COALESCE(a.property_id, '00000000-0000-0000-0000-000000000000'::uuid) AS property_id, COALESCE(s.venue_id, '00000000-0000-0000-0000-000000000000'::uuid) AS venue_id, COALESCE(a.show_id, '00000000-0000-0000-0000-000000000000'::uuid) AS show_id
+    FROM allotments a
+    LEFT JOIN shows s ON s.tenant_id = a.tenant_id AND s.region = a.region AND s.id = a.show_id
+    WHERE a.tenant_id = @tenant_id AND a.region = @region AND a.id = ANY(@ids::uuid[])
+    UNION ALL
+    SELECT n.id, n.property_id, '00000000-0000-0000-0000-000000000000'::uuid AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM night_edits n
+    WHERE n.tenant_id = @tenant_id AND n.region = @region AND n.id = ANY(@ids::uuid[])) AS l;

@@ -12,5 +12,6 @@ WHERE tenant_id = @tenant_id::uuid AND id = ANY(@ids::uuid[]);
 SELECT tenant_id, id, region, name, time_zone, currency, country, city, created_at
 FROM properties
 WHERE tenant_id = @tenant_id::uuid AND id > @after::uuid
+    AND (NOT @limited::boolean OR id = ANY(@ids::uuid[]))
 ORDER BY id
 LIMIT @max_rows::bigint;

@@ -266,3 +266,29 @@ func (q *Queries) CancelledLinesInsert(ctx context.Context, arg CancelledLinesIn
 	}
 	return result.RowsAffected(), nil
 }
+
+const refundedByKey = `-- name: RefundedByKey :one
+SELECT COALESCE(sum(amount_minor), 0)::bigint AS given_minor
+FROM booking_refunds
+WHERE tenant_id = $1 AND region = $2 AND booking_id = $3 AND key_id = $4
+`
+
+type RefundedByKeyParams struct {
+	TenantID  uuid.UUID
+	Region    string
+	BookingID uuid.UUID
+	KeyID     uuid.UUID
+}
+
+// What one key or member has given back on a booking outside cancellations.
+func (q *Queries) RefundedByKey(ctx context.Context, arg RefundedByKeyParams) (int64, error) {
+	row := q.db.QueryRow(ctx, refundedByKey,
+		arg.TenantID,
+		arg.Region,
+		arg.BookingID,
+		arg.KeyID,
+	)
+	var given_minor int64
+	err := row.Scan(&given_minor)
+	return given_minor, err
+}

@@ -442,6 +442,98 @@ func (q *Queries) LevelsOfShows(ctx context.Context, arg LevelsOfShowsParams) ([
 	return items, nil
 }
 
+const locate = `-- name: Locate :many
+SELECT l.id, l.property_id, l.venue_id, l.show_id
+FROM (
+    SELECT p.id, p.id AS property_id, '00000000-0000-0000-0000-000000000000'::uuid AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM properties p
+    WHERE p.tenant_id = $1 AND p.region = $2 AND p.id = ANY($3::uuid[])
+    UNION ALL
+    SELECT r.id, r.property_id, '00000000-0000-0000-0000-000000000000'::uuid AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM room_types r
+    WHERE r.tenant_id = $1 AND r.region = $2 AND r.id = ANY($3::uuid[])
+    UNION ALL
+    SELECT v.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, v.id AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM venues v
+    WHERE v.tenant_id = $1 AND v.region = $2 AND v.id = ANY($3::uuid[])
+    UNION ALL
+    SELECT e.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, e.venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM events e
+    WHERE e.tenant_id = $1 AND e.region = $2 AND e.id = ANY($3::uuid[])
+    UNION ALL
+    SELECT c.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, c.venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM seating_charts c
+    WHERE c.tenant_id = $1 AND c.region = $2 AND c.id = ANY($3::uuid[])
+    UNION ALL
+    SELECT s.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, s.venue_id, s.id AS show_id
+    FROM shows s
+    WHERE s.tenant_id = $1 AND s.region = $2 AND s.id = ANY($3::uuid[])
+    UNION ALL
+    SELECT p.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, s.venue_id, p.show_id
+    FROM pools p
+    JOIN shows s ON s.tenant_id = p.tenant_id AND s.region = p.region AND s.id = p.show_id
+    WHERE p.tenant_id = $1 AND p.region = $2 AND p.id = ANY($3::uuid[])
+    UNION ALL
+    SELECT c.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, s.venue_id, c.show_id
+    FROM presale_codes c
+    JOIN shows s ON s.tenant_id = c.tenant_id AND s.region = c.region AND s.id = c.show_id
+    WHERE c.tenant_id = $1 AND c.region = $2 AND c.id = ANY($3::uuid[])
+    UNION ALL
+    SELECT k.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, s.venue_id, k.show_id
+    FROM seat_blocks k
+    JOIN shows s ON s.tenant_id = k.tenant_id AND s.region = k.region AND s.id = k.show_id
+    WHERE k.tenant_id = $1 AND k.region = $2 AND k.id = ANY($3::uuid[])
+    UNION ALL
+    SELECT a.id, COALESCE(a.property_id, '00000000-0000-0000-0000-000000000000'::uuid) AS property_id, COALESCE(s.venue_id, '00000000-0000-0000-0000-000000000000'::uuid) AS venue_id, COALESCE(a.show_id, '00000000-0000-0000-0000-000000000000'::uuid) AS show_id
+    FROM allotments a
+    LEFT JOIN shows s ON s.tenant_id = a.tenant_id AND s.region = a.region AND s.id = a.show_id
+    WHERE a.tenant_id = $1 AND a.region = $2 AND a.id = ANY($3::uuid[])
+    UNION ALL
+    SELECT n.id, n.property_id, '00000000-0000-0000-0000-000000000000'::uuid AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM night_edits n
+    WHERE n.tenant_id = $1 AND n.region = $2 AND n.id = ANY($3::uuid[])) AS l
+`
+
+type LocateParams struct {
+	TenantID uuid.UUID
+	Region   string
+	Ids      []uuid.UUID
+}
+
+type LocateRow struct {
+	ID         uuid.UUID
+	PropertyID uuid.UUID
+	VenueID    uuid.UUID
+	ShowID     uuid.UUID
+}
+
+// Where in the tenant things are that somebody names: at a property, at a venue, or at a show. Only for
+// members whose roles are bound to places.
+func (q *Queries) Locate(ctx context.Context, arg LocateParams) ([]LocateRow, error) {
+	rows, err := q.db.Query(ctx, locate, arg.TenantID, arg.Region, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []LocateRow
+	for rows.Next() {
+		var i LocateRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.PropertyID,
+			&i.VenueID,
+			&i.ShowID,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const poolCapacitySet = `-- name: PoolCapacitySet :execrows
 UPDATE pools
 SET capacity = $1
@@ -989,8 +1081,9 @@ WHERE tenant_id = $1 AND region = $2
     AND (starts_at > $3::timestamptz OR (starts_at = $3::timestamptz AND id > $4::uuid))
     AND ($5::boolean OR state <> 'DRAFT')
     AND (NOT $6::boolean OR venue_id = $7::uuid)
+    AND (NOT $8::boolean OR venue_id = ANY($9::uuid[]) OR id = ANY($10::uuid[]))
 ORDER BY starts_at, id
-LIMIT $8
+LIMIT $11
 `
 
 type ShowsPageParams struct {
@@ -1001,6 +1094,9 @@ type ShowsPageParams struct {
 	IncludeDrafts bool
 	OneVenue      bool
 	VenueID       uuid.UUID
+	Limited       bool
+	VenueIds      []uuid.UUID
+	ShowIds       []uuid.UUID
 	MaxRows       int32
 }
 
@@ -1018,7 +1114,7 @@ type ShowsPageRow struct {
 	Currency     string
 }
 
-// Shows of one region by start; include_drafts is for admins.
+// Shows of one region by start; include_drafts is for admins, limited for who may see some only.
 func (q *Queries) ShowsPage(ctx context.Context, arg ShowsPageParams) ([]ShowsPageRow, error) {
 	rows, err := q.db.Query(ctx, showsPage,
 		arg.TenantID,
@@ -1028,6 +1124,9 @@ func (q *Queries) ShowsPage(ctx context.Context, arg ShowsPageParams) ([]ShowsPa
 		arg.IncludeDrafts,
 		arg.OneVenue,
 		arg.VenueID,
+		arg.Limited,
+		arg.VenueIds,
+		arg.ShowIds,
 		arg.MaxRows,
 	)
 	if err != nil {

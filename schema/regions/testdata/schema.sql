@@ -23,6 +23,14 @@ ALTER TABLE "channel_sales" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "channels" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "customer_secrets" SET LOCALITY GLOBAL;
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "member_bindings" SET LOCALITY GLOBAL;
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "member_versions" SET LOCALITY GLOBAL;
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "members" SET LOCALITY GLOBAL;
+-- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "properties" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "sales_terms" SET LOCALITY GLOBAL;

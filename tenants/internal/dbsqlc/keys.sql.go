@@ -24,7 +24,7 @@ func (q *Queries) ClockGet(ctx context.Context) (time.Time, error) {
 }
 
 const keyFind = `-- name: KeyFind :one
-SELECT k.tenant_id, k.channel_id, k.kind, k.mode, k.secret_hash, k.expires_at, k.revoked_at, k.last_used_at,
+SELECT k.tenant_id, k.channel_id, k.kind, k.mode, k.secret_hash, k.expires_at, k.revoked_at, k.last_used_at, k.allowed_origins,
     COALESCE(c.suspended, false) AS channel_suspended, clock_timestamp()::timestamptz AS asked_at
 FROM api_keys AS k
 LEFT JOIN channels AS c ON c.tenant_id = k.tenant_id AND c.id = k.channel_id
@@ -40,6 +40,7 @@ type KeyFindRow struct {
 	ExpiresAt        *time.Time
 	RevokedAt        *time.Time
 	LastUsedAt       *time.Time
+	AllowedOrigins   []string
 	ChannelSuspended bool
 	AskedAt          time.Time
 }
@@ -57,6 +58,7 @@ func (q *Queries) KeyFind(ctx context.Context, id uuid.UUID) (KeyFindRow, error)
 		&i.ExpiresAt,
 		&i.RevokedAt,
 		&i.LastUsedAt,
+		&i.AllowedOrigins,
 		&i.ChannelSuspended,
 		&i.AskedAt,
 	)
@@ -64,7 +66,7 @@ func (q *Queries) KeyFind(ctx context.Context, id uuid.UUID) (KeyFindRow, error)
 }
 
 const keyGet = `-- name: KeyGet :one
-SELECT id, tenant_id, channel_id, kind, mode, name, secret_hash, created_at, expires_at, revoked_at, last_used_at
+SELECT id, tenant_id, channel_id, kind, mode, name, secret_hash, created_at, expires_at, revoked_at, last_used_at, allowed_origins, replaces_id
 FROM api_keys
 WHERE id = $1::uuid AND tenant_id IS NOT DISTINCT FROM $2::uuid
 `
@@ -90,26 +92,30 @@ func (q *Queries) KeyGet(ctx context.Context, arg KeyGetParams) (ApiKey, error) 
 		&i.ExpiresAt,
 		&i.RevokedAt,
 		&i.LastUsedAt,
+		&i.AllowedOrigins,
+		&i.ReplacesID,
 	)
 	return i, err
 }
 
 const keyInsert = `-- name: KeyInsert :one
-INSERT INTO api_keys (id, tenant_id, channel_id, kind, mode, name, secret_hash, expires_at)
+INSERT INTO api_keys (id, tenant_id, channel_id, kind, mode, name, secret_hash, expires_at, allowed_origins, replaces_id)
 VALUES ($1::uuid, $2::uuid, $3::uuid, $4, $5, $6,
-    $7, $8::timestamptz)
-RETURNING id, tenant_id, channel_id, kind, mode, name, secret_hash, created_at, expires_at, revoked_at, last_used_at
+    $7, $8::timestamptz, $9::text[], $10::uuid)
+RETURNING id, tenant_id, channel_id, kind, mode, name, secret_hash, created_at, expires_at, revoked_at, last_used_at, allowed_origins, replaces_id
 `
 
 type KeyInsertParams struct {
-	ID         uuid.UUID
-	TenantID   *uuid.UUID
-	ChannelID  *uuid.UUID
-	Kind       string
-	Mode       string
-	Name       string
-	SecretHash []byte
-	ExpiresAt  *time.Time
+	ID             uuid.UUID
+	TenantID       *uuid.UUID
+	ChannelID      *uuid.UUID
+	Kind           string
+	Mode           string
+	Name           string
+	SecretHash     []byte
+	ExpiresAt      *time.Time
+	AllowedOrigins []string
+	ReplacesID     *uuid.UUID
 }
 
 func (q *Queries) KeyInsert(ctx context.Context, arg KeyInsertParams) (ApiKey, error) {
@@ -122,6 +128,8 @@ func (q *Queries) KeyInsert(ctx context.Context, arg KeyInsertParams) (ApiKey, e
 		arg.Name,
 		arg.SecretHash,
 		arg.ExpiresAt,
+		arg.AllowedOrigins,
+		arg.ReplacesID,
 	)
 	var i ApiKey
 	err := row.Scan(
@@ -136,12 +144,14 @@ func (q *Queries) KeyInsert(ctx context.Context, arg KeyInsertParams) (ApiKey, e
 		&i.ExpiresAt,
 		&i.RevokedAt,
 		&i.LastUsedAt,
+		&i.AllowedOrigins,
+		&i.ReplacesID,
 	)
 	return i, err
 }
 
 const keyList = `-- name: KeyList :many
-SELECT id, tenant_id, channel_id, kind, mode, name, secret_hash, created_at, expires_at, revoked_at, last_used_at
+SELECT id, tenant_id, channel_id, kind, mode, name, secret_hash, created_at, expires_at, revoked_at, last_used_at, allowed_origins, replaces_id
 FROM api_keys
 WHERE tenant_id = $1::uuid AND id > $2::uuid
 ORDER BY id
@@ -175,6 +185,8 @@ func (q *Queries) KeyList(ctx context.Context, arg KeyListParams) ([]ApiKey, err
 			&i.ExpiresAt,
 			&i.RevokedAt,
 			&i.LastUsedAt,
+			&i.AllowedOrigins,
+			&i.ReplacesID,
 		); err != nil {
 			return nil, err
 		}
@@ -187,7 +199,7 @@ func (q *Queries) KeyList(ctx context.Context, arg KeyListParams) ([]ApiKey, err
 }
 
 const keyListPlatform = `-- name: KeyListPlatform :many
-SELECT id, tenant_id, channel_id, kind, mode, name, secret_hash, created_at, expires_at, revoked_at, last_used_at
+SELECT id, tenant_id, channel_id, kind, mode, name, secret_hash, created_at, expires_at, revoked_at, last_used_at, allowed_origins, replaces_id
 FROM api_keys
 WHERE tenant_id IS NULL AND id > $1::uuid
 ORDER BY id
@@ -220,6 +232,8 @@ func (q *Queries) KeyListPlatform(ctx context.Context, arg KeyListPlatformParams
 			&i.ExpiresAt,
 			&i.RevokedAt,
 			&i.LastUsedAt,
+			&i.AllowedOrigins,
+			&i.ReplacesID,
 		); err != nil {
 			return nil, err
 		}
@@ -229,6 +243,41 @@ func (q *Queries) KeyListPlatform(ctx context.Context, arg KeyListPlatformParams
 		return nil, err
 	}
 	return items, nil
+}
+
+const keyUpdateExpires = `-- name: KeyUpdateExpires :one
+UPDATE api_keys
+SET expires_at = LEAST(COALESCE(expires_at, $1::timestamptz), $1::timestamptz)
+WHERE id = $2::uuid AND tenant_id IS NOT DISTINCT FROM $3::uuid
+RETURNING id, tenant_id, channel_id, kind, mode, name, secret_hash, created_at, expires_at, revoked_at, last_used_at, allowed_origins, replaces_id
+`
+
+type KeyUpdateExpiresParams struct {
+	ExpiresAt time.Time
+	ID        uuid.UUID
+	TenantID  *uuid.UUID
+}
+
+// The earlier of two ends stays.
+func (q *Queries) KeyUpdateExpires(ctx context.Context, arg KeyUpdateExpiresParams) (ApiKey, error) {
+	row := q.db.QueryRow(ctx, keyUpdateExpires, arg.ExpiresAt, arg.ID, arg.TenantID)
+	var i ApiKey
+	err := row.Scan(
+		&i.ID,
+		&i.TenantID,
+		&i.ChannelID,
+		&i.Kind,
+		&i.Mode,
+		&i.Name,
+		&i.SecretHash,
+		&i.CreatedAt,
+		&i.ExpiresAt,
+		&i.RevokedAt,
+		&i.LastUsedAt,
+		&i.AllowedOrigins,
+		&i.ReplacesID,
+	)
+	return i, err
 }
 
 const keyUpdateLastUsed = `-- name: KeyUpdateLastUsed :execrows
@@ -255,7 +304,7 @@ const keyUpdateRevoked = `-- name: KeyUpdateRevoked :one
 UPDATE api_keys
 SET revoked_at = COALESCE(revoked_at, clock_timestamp())
 WHERE id = $1::uuid AND tenant_id IS NOT DISTINCT FROM $2::uuid
-RETURNING id, tenant_id, channel_id, kind, mode, name, secret_hash, created_at, expires_at, revoked_at, last_used_at
+RETURNING id, tenant_id, channel_id, kind, mode, name, secret_hash, created_at, expires_at, revoked_at, last_used_at, allowed_origins, replaces_id
 `
 
 type KeyUpdateRevokedParams struct {
@@ -279,6 +328,8 @@ func (q *Queries) KeyUpdateRevoked(ctx context.Context, arg KeyUpdateRevokedPara
 		&i.ExpiresAt,
 		&i.RevokedAt,
 		&i.LastUsedAt,
+		&i.AllowedOrigins,
+		&i.ReplacesID,
 	)
 	return i, err
 }

@@ -11,17 +11,19 @@ import (
 )
 
 type ApiKey struct {
-	ID         uuid.UUID
-	TenantID   *uuid.UUID
-	ChannelID  *uuid.UUID
-	Kind       string
-	Mode       string
-	Name       string
-	SecretHash []byte
-	CreatedAt  time.Time
-	ExpiresAt  *time.Time
-	RevokedAt  *time.Time
-	LastUsedAt *time.Time
+	ID             uuid.UUID
+	TenantID       *uuid.UUID
+	ChannelID      *uuid.UUID
+	Kind           string
+	Mode           string
+	Name           string
+	SecretHash     []byte
+	CreatedAt      time.Time
+	ExpiresAt      *time.Time
+	RevokedAt      *time.Time
+	LastUsedAt     *time.Time
+	AllowedOrigins []string
+	ReplacesID     *uuid.UUID
 }
 
 type Channel struct {
@@ -31,6 +33,43 @@ type Channel struct {
 	Kind      string
 	Suspended bool
 	CreatedAt time.Time
+}
+
+type CustomerSecret struct {
+	TenantID  uuid.UUID
+	ID        uuid.UUID
+	ChannelID uuid.UUID
+	Secret    string
+	CreatedAt time.Time
+	EndedAt   *time.Time
+}
+
+type Member struct {
+	TenantID    uuid.UUID
+	ID          uuid.UUID
+	Issuer      string
+	Subject     *string
+	Email       string
+	State       string
+	ChannelID   *uuid.UUID
+	CreatedAt   time.Time
+	FirstSeenAt *time.Time
+	RemovedAt   *time.Time
+}
+
+type MemberBinding struct {
+	TenantID         uuid.UUID
+	MemberID         uuid.UUID
+	ID               uuid.UUID
+	Role             string
+	ScopeKind        string
+	ScopeRegion      string
+	ScopeID          uuid.UUID
+	VenueID          *uuid.UUID
+	RefundLimitMinor *int64
+	RefundCurrency   *string
+	CreatedAt        time.Time
+	CreatedBy        uuid.UUID
 }
 
 type Property struct {

@@ -99,18 +99,27 @@ const propertyList = `-- name: PropertyList :many
 SELECT tenant_id, id, region, name, time_zone, currency, country, city, created_at
 FROM properties
 WHERE tenant_id = $1::uuid AND id > $2::uuid
+    AND (NOT $3::boolean OR id = ANY($4::uuid[]))
 ORDER BY id
-LIMIT $3::bigint
+LIMIT $5::bigint
 `
 
 type PropertyListParams struct {
 	TenantID uuid.UUID
 	After    uuid.UUID
+	Limited  bool
+	Ids      []uuid.UUID
 	MaxRows  int64
 }
 
 func (q *Queries) PropertyList(ctx context.Context, arg PropertyListParams) ([]Property, error) {
-	rows, err := q.db.Query(ctx, propertyList, arg.TenantID, arg.After, arg.MaxRows)
+	rows, err := q.db.Query(ctx, propertyList,
+		arg.TenantID,
+		arg.After,
+		arg.Limited,
+		arg.Ids,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}

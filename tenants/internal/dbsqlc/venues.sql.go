@@ -99,18 +99,27 @@ const venueList = `-- name: VenueList :many
 SELECT tenant_id, id, region, name, time_zone, currency, country, city, created_at
 FROM venues
 WHERE tenant_id = $1::uuid AND id > $2::uuid
+    AND (NOT $3::boolean OR id = ANY($4::uuid[]))
 ORDER BY id
-LIMIT $3::bigint
+LIMIT $5::bigint
 `
 
 type VenueListParams struct {
 	TenantID uuid.UUID
 	After    uuid.UUID
+	Limited  bool
+	Ids      []uuid.UUID
 	MaxRows  int64
 }
 
 func (q *Queries) VenueList(ctx context.Context, arg VenueListParams) ([]Venue, error) {
-	rows, err := q.db.Query(ctx, venueList, arg.TenantID, arg.After, arg.MaxRows)
+	rows, err := q.db.Query(ctx, venueList,
+		arg.TenantID,
+		arg.After,
+		arg.Limited,
+		arg.Ids,
+		arg.MaxRows,
+	)
 	if err != nil {
 		return nil, err
 	}
