@@ -67,10 +67,12 @@ func (s *Service) Open(ctx context.Context, actor tenants.Actor, requestKey stri
 		if err != nil {
 			return fmt.Errorf("store a waiting room: %w", err)
 		}
-		if inserted == 1 {
-			return nil
+		if inserted != 1 {
+			if err := reopen(ctx, tx, at, room, secret); err != nil {
+				return err
+			}
 		}
-		return reopen(ctx, tx, at, room, secret)
+		return tenants.AuditTx(ctx, tx, actor, tenants.Change{Action: policies.ActionWaitingRoomManage, Resource: input.Show, After: loggedRoom(room)})
 	})
 }
 
@@ -145,6 +147,7 @@ func (s *Service) set(ctx context.Context, actor tenants.Actor, show inventory.S
 		if err != nil {
 			return err
 		}
+		before := loggedRoom(room)
 		if room, err = change(room, now); err != nil {
 			return err
 		}
@@ -162,8 +165,24 @@ func (s *Service) set(ctx context.Context, actor tenants.Actor, show inventory.S
 		}); err != nil {
 			return fmt.Errorf("change a waiting room: %w", err)
 		}
-		return nil
+		return tenants.AuditTx(ctx, tx, actor, tenants.Change{
+			Action: policies.ActionWaitingRoomManage, Resource: show, Before: before, After: loggedRoom(room),
+		})
 	})
+}
+
+// loggedRoom is what the log of changes keeps of a room: what an admin sets, and never its secret.
+func loggedRoom(room Room) any {
+	return struct {
+		OpensAt, ClosesAt                                         time.Time
+		WindowSeconds, RatePerMinute, GrantSeconds, HoldsPerGrant int64
+		Verifier                                                  string
+		Paused                                                    bool
+		ClosedAt                                                  *time.Time
+	}{
+		room.OpensAt, room.ClosesAt, seconds(room.Window), room.RatePerMinute, seconds(room.GrantLifetime), room.HoldsPerGrant,
+		room.Verifier, room.Paused, room.ClosedAt,
+	}
 }
 
 // change runs a command on a room and answers with the room as it is then. This process shows it at

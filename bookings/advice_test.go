@@ -1,6 +1,7 @@
 package bookings_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +123,11 @@ func TestAppliedAdviceSells(t *testing.T) {
 		}
 		if set.Nights != 2 || len(set.Oversold) != 0 || advice.Nights[0].Advised < 1 {
 			t.Fatalf("set %+v by %+v", set, advice.Nights)
+		}
+		var logged int
+		if err := s.DB.Pool().QueryRow(t.Context(), "SELECT count(*) FROM audit_entries WHERE tenant_id = $1 AND action = 'nights.set' AND resource = $2 AND after::text LIKE $3",
+			s.ID.UUID, s.room.ID.String(), fmt.Sprintf("%%\"Oversell\": %d%%", advice.Nights[0].Advised)).Scan(&logged); err != nil || logged == 0 {
+			t.Errorf("the log of changes has %d entries with the advice: %v", logged, err)
 		}
 		left := s.Guest().Calendar(s.room, s.day(advice.Nights[0].Night), s.day(advice.Nights[0].Night))
 		if left[0] != pastRooms+advice.Nights[0].Advised {

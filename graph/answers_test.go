@@ -18,10 +18,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/holdfast/holdfast/graph"
-	"github.com/holdfast/holdfast/internal/dbtest"
-	"github.com/holdfast/holdfast/internal/ids"
-	"github.com/holdfast/holdfast/inventory"
-	"github.com/holdfast/holdfast/tenants"
 )
 
 // ask sends a query in the address.
@@ -375,17 +371,8 @@ func TestPersistedQuestionsAreKept(t *testing.T) {
 
 // block keeps a seat for a channel.
 func (h *house) block(seat, channel string) {
-	t := h.server.t
-	t.Helper()
-	id, err := ids.Parse[inventory.SeatKind](seat)
-	if err != nil {
-		t.Fatal(err)
-	}
-	to, err := ids.ParseGlobal[tenants.ChannelKind](channel)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := dbtest.Open(t).Pool().Exec(t.Context(), `UPDATE show_seats SET block_channel_id = $2, version = version + 1 WHERE seat_id = $1 AND region = 'eu'`, id.UUID, to.UUID); err != nil {
-		t.Fatal(err)
-	}
+	h.server.t.Helper()
+	var made struct{ CreateSeatBlock any }
+	h.admin.get(`mutation($input: CreateSeatBlockInput!) { createSeatBlock(input: $input) { __typename } }`,
+		vars{"input": vars{"requestKey": key(), "show": h.show, "channel": channel, "seats": vars{"seats": []string{seat}}}}, &made)
 }

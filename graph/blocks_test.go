@@ -286,6 +286,7 @@ func TestWhatAChannelMaySellAndEarns(t *testing.T) {
 		}
 	}
 	const read = `query($id: ID!) { booking(id: $id) { commission { basisPoints amount { amountMinor } } } }`
+	t.Log(h.admin.post(read, vars{"id": sale.Booking.ID}).body)
 	h.admin.get(read, vars{"id": sale.Booking.ID}, &answer)
 	// 8.25 % of 15.00 is 1.2375.
 	if c := answer.Booking.Commission; c == nil || c.BasisPoints != 825 || c.Amount.AmountMinor != 124 {

@@ -14,15 +14,17 @@ import (
 // buyersMutations are those that no admin's permission is asked for: what they do is in the histories
 // of the units and in the bookings.
 func buyersMutations() []string {
-	return []string{"startGuestSession", "placeHold", "extendHold", "releaseHold", "checkout"}
+	return []string{"startGuestSession", "placeHold", "extendHold", "releaseHold", "checkout", "joinWaitingRoom", "admitVisitor"}
 }
 
-// provedElsewhere are mutations that need a state of payments that only faults bring about, with the
-// test that looks for their entries.
+// provedElsewhere are mutations that need a state that only faults or years bring about, with the test
+// that looks for their entries.
 func provedElsewhere() map[string]string {
 	return map[string]string{
-		"retryRefund":   "bookings.TestARefundThatFailedForGoodIsTriedAgain",
-		"resolveReview": "bookings.TestARefundThatIsGivenUpWaitsForAPerson",
+		"retryRefund": "bookings.TestARefundThatFailedForGoodIsTriedAgain",
+		// It writes as setNights does.
+		"applyOversellAdvice": "bookings.TestAppliedAdviceSells",
+		"resolveReview":       "bookings.TestARefundThatIsGivenUpWaitsForAPerson",
 	}
 }
 
@@ -112,6 +114,36 @@ func (h *house) complete(mutation string, variables vars, own map[string]string)
 		}
 	case "createVenue", "createProperty":
 		variables["input"] = site("Another")
+	case "openWaitingRoom":
+		h.admin.get(`mutation($show: ID!) { closeWaitingRoom(show: $show) { state } }`, vars{"show": h.show}, new(any))
+		input["opensAt"], input["closesAt"] = "2030-03-14T10:00:00Z", "2030-03-14T12:00:00Z"
+	case "updateWaitingRoom":
+		input["ratePerMinute"] = 7
+	case "createAllotment":
+		input["pool"] = h.standing
+	case "makeAllotmentDefinite":
+		var answer struct{ CreateAllotment created }
+		h.admin.get(`mutation($input: CreateAllotmentInput!) { createAllotment(input: $input) { ... on Allotment { id } } }`,
+			vars{"input": vars{"requestKey": key(), "channel": h.boxOffice, "name": "Tentative", "pool": h.standing, "quantity": 1}}, &answer)
+		input["allotment"] = answer.CreateAllotment.ID
+	case "updateAllotment":
+		input["name"] = "Another name"
+	case "createSeatBlock":
+		input["reason"], input["seats"] = "Camera", vars{"seats": []string{h.seats[4]}}
+	case "assignSeats":
+		input["seats"] = vars{"seats": []string{h.seats[4]}}
+	case "moveSeats":
+		input["fromBlock"], input["toBlock"], input["seats"] = own["block"], h.houseSeats(h.seats[4]), vars{"seats": []string{h.seats[9]}}
+	case "releaseSeats":
+		input["seats"] = vars{"seats": []string{h.seats[9]}}
+	case "changeSeatBlock":
+		input["note"] = "Another note"
+	case "setChannelSales":
+		input["commissionBasisPoints"] = 100
+	case "inviteMember":
+		input["email"] = "night-audit@example.com"
+	case "bindRole":
+		input["role"] = "BOX_OFFICE"
 	case "createTenant":
 		input["slug"] = "t-" + strings.ToLower(key()[:8])
 	case "replayEventsBetween":

@@ -238,7 +238,10 @@ func (r NightRange) validate(field string) error {
 	if r.Weekdays != nil && len(r.Weekdays) == 0 {
 		return fault.Invalid(field+".weekdays", "expected at least one day of the week, or none at all for every day")
 	}
-	_, err := r.dates(field)
+	dates, err := r.dates(field)
+	if err == nil && len(dates) > MaxNightsPerEdit {
+		return fault.Invalid(field+".to", "at most %d nights can be set aside at once, got %d", MaxNightsPerEdit, len(dates))
+	}
 	return err
 }
 

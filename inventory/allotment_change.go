@@ -124,7 +124,7 @@ func (s *Service) createAllotmentTx(ctx context.Context, tx pgx.Tx, actor tenant
 	if err != nil {
 		return err
 	}
-	e := &edit{at: at, allotment: a, zone: zone, key: &actor.Key.UUID, now: a.CreatedAt, parts: map[civil.Date]*editedPart{}}
+	e := &edit{at: at, allotment: a, zone: zone, by: &actor, now: a.CreatedAt, parts: map[civil.Date]*editedPart{}}
 	open := false
 	for _, date := range dates {
 		part := &editedPart{quantity: input.Quantity, state: partTentative, releaseAt: e.releaseOf(date), touched: true}
@@ -260,7 +260,7 @@ func (s *Service) editAllotment(ctx context.Context, actor tenants.Actor, operat
 			if err != nil || replayed {
 				return id.UUID, err
 			}
-			e, err := lockAllotment(ctx, tx, at, id, &actor.Key.UUID)
+			e, err := lockAllotment(ctx, tx, at, id, &actor)
 			if err != nil {
 				return id.UUID, err
 			}

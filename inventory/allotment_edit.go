@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
+	"github.com/holdfast/holdfast/policies"
 	"github.com/holdfast/holdfast/tenants"
 )
 
@@ -69,7 +70,7 @@ type edit struct {
 	allotment Allotment
 	zone      allotmentSite
 	// key is whose; nil is nobody's: the time had come.
-	key   *uuid.UUID
+	by    *tenants.Actor
 	now   time.Time
 	parts map[civil.Date]*editedPart
 }
@@ -87,7 +88,7 @@ type editedPart struct {
 func (p *editedPart) set(state partState) { p.state, p.touched = state, true }
 
 // lockAllotment reads an allotment with its parts, and locks its row.
-func lockAllotment(ctx context.Context, tx pgx.Tx, at place, id AllotmentID, key *uuid.UUID) (*edit, error) {
+func lockAllotment(ctx context.Context, tx pgx.Tx, at place, id AllotmentID, by *tenants.Actor) (*edit, error) {
 	queries := dbsqlc.New(tx)
 	row, err := queries.AllotmentLock(ctx, dbsqlc.AllotmentLockParams{TenantID: at.tenant, Region: string(at.region), ID: id.UUID})
 	switch {
@@ -96,7 +97,7 @@ func lockAllotment(ctx context.Context, tx pgx.Tx, at place, id AllotmentID, key
 	case err != nil:
 		return nil, fmt.Errorf("lock the allotment: %w", err)
 	}
-	e := &edit{at: at, allotment: allotmentOf(at, dbsqlc.AllotmentsByIDRow(row)), key: key, parts: map[civil.Date]*editedPart{}}
+	e := &edit{at: at, allotment: allotmentOf(at, dbsqlc.AllotmentsByIDRow(row)), by: by, parts: map[civil.Date]*editedPart{}}
 	// The clock after the wait for the lock.
 	if e.now, err = Now(ctx, tx); err != nil {
 		return nil, err
@@ -400,9 +401,23 @@ func (e *edit) judge(stocks []unitStock) error {
 
 // logTx adds to the allotment's history.
 func (e *edit) logTx(ctx context.Context, tx pgx.Tx, action AllotmentAction, version, units int64) error {
+	var key *uuid.UUID
+	if e.by != nil {
+		key = &e.by.Key.UUID
+		if err := tenants.AuditTx(ctx, tx, *e.by, tenants.Change{
+			Action: policies.ActionAllotmentSet, Resource: e.allotment.ID, After: struct {
+				Change         AllotmentAction
+				Version, Units int64
+				State          AllotmentState
+				Name           string
+			}{action, version, units, e.allotment.State, e.allotment.Name},
+		}); err != nil {
+			return err
+		}
+	}
 	if err := dbsqlc.New(tx).AllotmentChangeInsert(ctx, dbsqlc.AllotmentChangeInsertParams{
 		TenantID: e.at.tenant, Region: string(e.at.region), AllotmentID: e.allotment.ID.UUID, Version: version, Action: string(action),
-		KeyID: e.key, Units: units, OccurredAt: e.now,
+		KeyID: key, Units: units, OccurredAt: e.now,
 	}); err != nil {
 		return fmt.Errorf("note what happened to the allotment: %w", err)
 	}

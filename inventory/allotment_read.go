@@ -174,6 +174,9 @@ func wrap(doing string, err error) error {
 // AllotmentStocks reads what allotments have of each night, in ascending order. They must be ones that
 // the actor was shown.
 func (s *Service) AllotmentStocks(ctx context.Context, actor tenants.Actor, wanted []AllotmentID) (map[AllotmentID][]AllotmentStock, error) {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionAllotmentRead, actor.Tenant)); err != nil {
+		return nil, err
+	}
 	for _, id := range wanted {
 		if err := s.authorizeAt(ctx, actor, policies.ActionAllotmentRead, "allotment", id.Region, id.UUID); err != nil {
 			return nil, err

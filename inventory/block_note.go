@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
+	"github.com/holdfast/holdfast/policies"
 	"github.com/holdfast/holdfast/tenants"
 )
 
@@ -25,6 +26,23 @@ type blockNote struct {
 func noteBlocks(ctx context.Context, tx pgx.Tx, at place, notes []blockNote, now time.Time) error {
 	if len(notes) == 0 {
 		return nil
+	}
+	for _, n := range notes {
+		if n.actor.Tenant.IsZero() {
+			continue
+		}
+		action := policies.ActionBlockSet
+		if n.kind == BlockOverridden {
+			action = policies.ActionBlockOverride
+		}
+		if err := tenants.AuditTx(ctx, tx, n.actor, tenants.Change{
+			Action: action, Resource: BlockID{Region: at.region, UUID: n.block}, Reason: n.note, After: struct {
+				Change BlockChangeKind
+				Seats  int64
+			}{n.kind, n.seats},
+		}); err != nil {
+			return err
+		}
 	}
 	params := dbsqlc.BlockChangesInsertParams{TenantID: at.tenant, Region: string(at.region), ChangedAt: now}
 	for _, n := range notes {

@@ -87,10 +87,20 @@ func (s *Service) SetChannelSales(ctx context.Context, actor tenants.Actor, sale
 		return ChannelSales{}, fault.Invalid("properties", "expected at most %d, got %d", maxOffers, len(sales.Properties))
 	}
 	return db.Replayable(ctx, s.db, "inventory.SetChannelSales", func(ctx context.Context, tx pgx.Tx) (ChannelSales, error) {
+		before, err := channelSalesTx(ctx, tx, actor.Tenant, sales.Channel)
+		if err != nil {
+			return ChannelSales{}, err
+		}
 		if err := setChannelSalesTx(ctx, tx, actor.Tenant, sales); err != nil {
 			return ChannelSales{}, err
 		}
-		return channelSalesTx(ctx, tx, actor.Tenant, sales.Channel)
+		after, err := channelSalesTx(ctx, tx, actor.Tenant, sales.Channel)
+		if err != nil {
+			return ChannelSales{}, err
+		}
+		return after, tenants.AuditTx(ctx, tx, actor, tenants.Change{
+			Action: policies.ActionChannelSalesSet, Resource: sales.Channel, Before: before, After: after,
+		})
 	})
 }
 

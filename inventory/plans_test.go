@@ -23,6 +23,7 @@ import (
 func planned() map[string]string {
 	return map[string]string{
 		"BlocksForClaim":       "seat_blocks_pkey",
+		"BlocksForMap":         "seat_blocks_by_show",
 		"BlocksOfShowInForce":  "seat_blocks_by_show",
 		"CalendarHouses":       "house_counters_pkey",
 		"CalendarNights":       "night_counters_pkey, night_plans_pkey, night_rates_pkey",

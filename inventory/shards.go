@@ -27,7 +27,13 @@ func (s *Service) SetPoolShards(ctx context.Context, actor tenants.Actor, id Poo
 	}
 	at := placeOf(actor.Tenant, id.Region)
 	return db.Replayable(ctx, s.db, "inventory.SetPoolShards", func(ctx context.Context, tx pgx.Tx) (int64, error) {
-		return setShardsTx(ctx, tx, at, id.UUID, shards)
+		over, err := setShardsTx(ctx, tx, at, id.UUID, shards)
+		if err != nil {
+			return 0, err
+		}
+		return over, tenants.AuditTx(ctx, tx, actor, tenants.Change{
+			Action: policies.ActionPoolUpdate, Resource: id, After: map[string]int64{"shards": shards},
+		})
 	})
 }
 

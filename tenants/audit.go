@@ -49,6 +49,9 @@ type Author struct {
 // Author is the actor as the author of changes.
 func (a Actor) Author() Author {
 	author := Author{Actor: a.Key.String(), Address: a.Origin.Address, RequestID: a.Origin.RequestID}
+	if !a.Member.IsZero() {
+		author.Actor = a.Member.String()
+	}
 	if !a.Session.IsZero() {
 		author.Session = a.Session.String()
 	}

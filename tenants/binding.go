@@ -134,8 +134,9 @@ func bindTx(ctx context.Context, tx pgx.Tx, command command, actor Actor, id Bin
 	if err != nil {
 		return Member{}, fmt.Errorf("bind the member %s: %w", member.ID, err)
 	}
+	before := loggedMember(member)
 	member.Bindings = append(member.Bindings, bindingOf(row))
-	return member, nil
+	return member, AuditTx(ctx, tx, actor, Change{Action: ActionMemberManage, Resource: member.ID, Before: before, After: loggedMember(member)})
 }
 
 // scopeTx says that what a role is to be bound to is the tenant's, and at which venue a show is.
@@ -208,8 +209,9 @@ func unbindTx(ctx context.Context, tx pgx.Tx, command command, tenant TenantID, 
 	if _, err := queries.BindingDelete(ctx, dbsqlc.BindingDeleteParams{TenantID: tenant.UUID, MemberID: id.UUID, ID: binding.UUID}); err != nil {
 		return Member{}, fmt.Errorf("unbind the member %s: %w", id, err)
 	}
+	before := loggedMember(member)
 	member.Bindings = slices.Delete(member.Bindings, i, i+1)
-	return member, nil
+	return member, AuditAsTx(ctx, tx, tenant, command.author, Change{Action: ActionMemberManage, Resource: id, Before: before, After: loggedMember(member)})
 }
 
 // bindingsOf are the roles of some members of a tenant.

@@ -15,6 +15,8 @@ type command struct {
 	scope       string
 	requestKey  string
 	fingerprint []byte
+	// author is who asks, for the log of changes.
+	author Author
 }
 
 // newCommand binds a request key to the operation and the key that uses it, so that two callers
@@ -31,6 +33,7 @@ func newCommand(operation string, actor Actor, requestKey string, content any) (
 		scope:       operation + "/KEY/" + actor.Key.UUID.String(),
 		requestKey:  requestKey,
 		fingerprint: fingerprint,
+		author:      actor.Author(),
 	}, nil
 }
 

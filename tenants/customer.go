@@ -131,7 +131,10 @@ func createCustomerSecretTx(ctx context.Context, tx pgx.Tx, command command, ten
 	if err != nil {
 		return CustomerSecretCreated{}, fmt.Errorf("insert a customer secret: %w", err)
 	}
-	return CustomerSecretCreated{CustomerSecret: customerSecretOf(row), Secret: secret}, nil
+	made := customerSecretOf(row)
+	return CustomerSecretCreated{CustomerSecret: made, Secret: secret}, AuditAsTx(ctx, tx, tenantID, command.author, Change{
+		Action: ActionCustomerSecret, Resource: made.ID, After: made,
+	})
 }
 
 // EndCustomerSecret makes all references that a secret signed worthless; saying it twice changes
@@ -151,7 +154,8 @@ func (s *Service) EndCustomerSecret(ctx context.Context, actor Actor, id Custome
 		if err != nil {
 			return CustomerSecret{}, fmt.Errorf("end the customer secret %s: %w", id, err)
 		}
-		return customerSecretOf(row), nil
+		over := customerSecretOf(row)
+		return over, AuditTx(ctx, tx, actor, Change{Action: ActionCustomerSecret, Resource: id, After: over})
 	})
 	s.customers.dropWhere(func(known knownSecret) bool { return known.id == id })
 	return ended, err

@@ -67,8 +67,8 @@ type (
 	SessionID  = ids.ID[SessionKind]
 
 	AuditEntryID = ids.ID[AuditEntryKind]
-	MemberID   = ids.GlobalID[MemberKind]
-	BindingID  = ids.GlobalID[BindingKind]
+	MemberID     = ids.GlobalID[MemberKind]
+	BindingID    = ids.GlobalID[BindingKind]
 
 	CustomerSecretID = ids.GlobalID[CustomerSecretKind]
 )

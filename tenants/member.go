@@ -155,7 +155,22 @@ func inviteTx(ctx context.Context, tx pgx.Tx, command command, tenantID TenantID
 	case err != nil:
 		return Member{}, fmt.Errorf("insert the member %s: %w", id, err)
 	}
-	return memberOf(row), nil
+	member := memberOf(row)
+	return member, AuditAsTx(ctx, tx, tenantID, command.author, Change{Action: ActionMemberManage, Resource: id, After: loggedMember(member)})
+}
+
+// loggedMember is what the log of changes keeps of a member.
+func loggedMember(m Member) any {
+	type role struct{ Role, ScopeKind, Scope string }
+	roles := make([]role, len(m.Bindings))
+	for i, b := range m.Bindings {
+		roles[i] = role{Role: string(b.Role), ScopeKind: string(b.Scope.Kind), Scope: b.Scope.ID.String()}
+	}
+	return struct {
+		State string
+		Email string
+		Roles []role
+	}{string(m.State), m.Email, roles}
 }
 
 // claimMemberTx takes the request key of a change to a tenant's members, and the lock under which such
@@ -216,7 +231,10 @@ func removeMemberTx(ctx context.Context, tx pgx.Tx, command command, tenantID Te
 	if err != nil {
 		return Member{}, fmt.Errorf("remove the member %s: %w", id, err)
 	}
-	return memberOf(row), nil
+	removed := memberOf(row)
+	return removed, AuditAsTx(ctx, tx, tenantID, command.author, Change{
+		Action: ActionMemberManage, Resource: id, Before: loggedMember(member), After: loggedMember(removed),
+	})
 }
 
 // keepAnOwnerTx refuses to take the last owner away. Who was invited and never came is no owner yet:

@@ -101,7 +101,12 @@ func rotateTx(ctx context.Context, tx pgx.Tx, command command, fresh KeyID, inpu
 	key, err := insertKeyTx(ctx, queries, input.Tenant, issue, NewKey{
 		Name: old.Name, Channel: old.Channel, ExpiresAt: input.ExpiresAt, AllowedOrigins: old.AllowedOrigins,
 	}, old.ID)
-	return KeyCreated{Key: key, Secret: issue.token}, err
+	if err != nil {
+		return KeyCreated{}, err
+	}
+	return KeyCreated{Key: key, Secret: issue.token}, AuditAsTx(ctx, tx, input.Tenant, command.author, Change{
+		Action: ActionKeyCreate, Resource: key.ID, Before: old, After: key,
+	})
 }
 
 // checkOrigins accepts the pages that may present a key, as browsers name them.

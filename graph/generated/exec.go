@@ -72,6 +72,7 @@ type BlockSeatResolver interface {
 }
 type BookingResolver interface {
 	Payments(ctx context.Context, obj *Booking) ([]Payment, error)
+	Commission(ctx context.Context, obj *Booking) (*Commission, error)
 
 	RefundedTotal(ctx context.Context, obj *Booking) (*Money, error)
 	Cancellations(ctx context.Context, obj *Booking) ([]Cancellation, error)
@@ -16863,7 +16864,7 @@ func (ec *executionContext) _Booking_commission(ctx context.Context, field graph
 			return ec.fieldContext_Booking_commission(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Commission, nil
+			return ec.Resolvers.Booking().Commission(ctx, obj)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Commission) graphql.Marshaler {
@@ -16877,8 +16878,8 @@ func (ec *executionContext) fieldContext_Booking_commission(_ context.Context, f
 	fc = &graphql.FieldContext{
 		Object:     "Booking",
 		Field:      field,
-		IsMethod:   false,
-		IsResolver: false,
+		IsMethod:   true,
+		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Commission(ctx, field)
 		},
@@ -48496,10 +48497,11 @@ func (ec *executionContext) _Booking(ctx context.Context, sel ast.SelectionSet, 
 					return ec._Booking_payments(ctx, field, obj)
 				})
 		case "commission":
-			out.Values[i] = ec._Booking_commission(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				atomic.AddUint32(&out.Invalids, 1)
-			}
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Booking_commission(ctx, field, obj)
+				})
 		case "cancellationPolicies":
 			out.Values[i] = ec._Booking_cancellationPolicies(ctx, field, obj)
 			if out.Values[i] == graphql.Null {

@@ -535,8 +535,6 @@ type Booking struct {
 	HoldID string `json:"holdId"`
 	// Every unit of it.
 	Lines []BookingLine `json:"lines"`
-	// What the channel earns, by its commission at the sale. Null for guests.
-	Commission *Commission `json:"commission"`
 	// The policies that it was sold under: one for each show, and for each hotel and day of arrival.
 	// Nothing that is changed later changes them. Empty for a booking older than policies, which only an
 	// admin cancels.

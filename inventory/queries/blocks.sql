@@ -126,7 +126,7 @@ ORDER BY seat_id;
 -- name: SeatsBlock :execrows
 -- Locked seats join a block, or leave theirs. Who holds or has bought them keeps them.
 UPDATE show_seats
-SET block_id = sqlc.narg(block_id)::uuid, block_channel_id = sqlc.narg(block_channel_id)::uuid
+SET block_id = sqlc.narg(block_id)::uuid, block_channel_id = sqlc.narg(block_channel_id)::uuid, version = GREATEST(version + 1, EXTRACT(EPOCH FROM transaction_timestamp())::bigint)
 WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id AND seat_id = ANY(@seat_ids::uuid[]);
 
 -- name: SeatsToUnblock :many
@@ -139,7 +139,7 @@ LIMIT @max_rows;
 -- name: SeatsUnblock :execrows
 -- Seats of a released block forget it, unless they have joined another meanwhile.
 UPDATE show_seats
-SET block_id = NULL, block_channel_id = NULL
+SET block_id = NULL, block_channel_id = NULL, version = GREATEST(version + 1, EXTRACT(EPOCH FROM transaction_timestamp())::bigint)
 WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id AND seat_id = ANY(@seat_ids::uuid[])
     AND block_id = @block_id::uuid;
 

@@ -866,7 +866,7 @@ func (q *Queries) ChannelForBlock(ctx context.Context, arg ChannelForBlockParams
 
 const seatsBlock = `-- name: SeatsBlock :execrows
 UPDATE show_seats
-SET block_id = $1::uuid, block_channel_id = $2::uuid
+SET block_id = $1::uuid, block_channel_id = $2::uuid, version = GREATEST(version + 1, EXTRACT(EPOCH FROM transaction_timestamp())::bigint)
 WHERE tenant_id = $3 AND region = $4 AND show_id = $5 AND seat_id = ANY($6::uuid[])
 `
 
@@ -987,7 +987,7 @@ func (q *Queries) SeatsToUnblock(ctx context.Context, arg SeatsToUnblockParams) 
 
 const seatsUnblock = `-- name: SeatsUnblock :execrows
 UPDATE show_seats
-SET block_id = NULL, block_channel_id = NULL
+SET block_id = NULL, block_channel_id = NULL, version = GREATEST(version + 1, EXTRACT(EPOCH FROM transaction_timestamp())::bigint)
 WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND seat_id = ANY($4::uuid[])
     AND block_id = $5::uuid
 `
