@@ -125,7 +125,7 @@ func TestAppliedAdviceSells(t *testing.T) {
 			t.Fatalf("set %+v by %+v", set, advice.Nights)
 		}
 		var logged int
-		if err := s.DB.Pool().QueryRow(t.Context(), "SELECT count(*) FROM audit_entries WHERE tenant_id = $1 AND action = 'nights.set' AND resource = $2 AND after::text LIKE $3",
+		if err := s.DB.Pool().QueryRow(t.Context(), "SELECT count(*) FROM audit_entries WHERE tenant_id = $1 AND action = 'nights.set' AND resource = $2 AND after::text ILIKE $3",
 			s.ID.UUID, s.room.ID.String(), fmt.Sprintf("%%\"Oversell\": %d%%", advice.Nights[0].Advised)).Scan(&logged); err != nil || logged == 0 {
 			t.Errorf("the log of changes has %d entries with the advice: %v", logged, err)
 		}

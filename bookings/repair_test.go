@@ -293,6 +293,7 @@ func TestAnOrphanCountsWhenItIsPaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	expect(t, "asked for", b.repairs(t), "none")
+	b.Age(time.Minute)
 	b.Settle()
 	expect(t, "paid", b.repairs(t), "ORPHAN_REFUNDED 1, REFUND_COMPLETED 1")
 	expect(t, "unresolved", b.unresolved(t), "nothing")

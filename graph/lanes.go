@@ -69,7 +69,7 @@ const (
 
 // laneOf is the lane of a root field. Some fields are of one lane whoever asks: a box office sells
 // with an admin key, and a partner's list of all bookings is a report. The rest is the back office's
-// when an admin's or the platform's key asks.
+// when an admin's or the platform's key, or a member, asks.
 func laneOf(field string, asks tenants.KeyType) string {
 	switch field {
 	case "startGuestSession", "placeHold", "extendHold", "releaseHold", "checkout", "cancelBooking", "hold", "booking", "bookingByReference",
@@ -79,7 +79,7 @@ func laneOf(field string, asks tenants.KeyType) string {
 		"webhookDeliveries", "replayEvents", "replayEventsBetween", "oversellAdvice", "applyOversellAdvice":
 		return laneBackOffice
 	}
-	if asks == tenants.KeyTypeAdmin || asks == tenants.KeyTypePlatform {
+	if asks == tenants.KeyTypeAdmin || asks == tenants.KeyTypeMember || asks == tenants.KeyTypePlatform {
 		return laneBackOffice
 	}
 	return laneBuying

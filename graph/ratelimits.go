@@ -22,7 +22,7 @@ type RateLimits struct {
 	Address ratelimit.Policy
 	// Unknown bounds, by address, requests without a good credential.
 	Unknown ratelimit.Policy
-	// Publishable, Partner, Admin and Platform bound one key of that kind.
+	// Publishable, Partner, Admin and Platform bound one key of that kind, and Admin one member.
 	Publishable, Partner, Admin, Platform ratelimit.Policy
 
 	// Addresses tells where a request comes from. Default: from whoever connects.
@@ -175,7 +175,7 @@ func (g *gate) of(r *http.Request, actor tenants.Actor) []callerLimit {
 		key.policy = g.limits.Publishable
 	case tenants.KeyTypePartner:
 		key.policy = g.limits.Partner
-	case tenants.KeyTypeAdmin:
+	case tenants.KeyTypeAdmin, tenants.KeyTypeMember:
 		key.policy = g.limits.Admin
 	case tenants.KeyTypePlatform:
 		key.policy = g.limits.Platform

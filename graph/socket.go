@@ -101,7 +101,7 @@ func (t *transport) serveSocket(w http.ResponseWriter, r *http.Request, executor
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	s := &socket{
 		t: t, executor: executor, conn: conn, cancel: cancel, out: make(chan []byte, maxSocketQueue), streams: map[string]*socketStream{},
-		who: credentials{bearer: r.Header.Get("Authorization"), session: r.Header.Get(headerSession)},
+		who: credentialsOf(r),
 	}
 	s.serve(ctx)
 }
@@ -149,7 +149,8 @@ func (s *socket) write(ctx context.Context) {
 		select {
 		case message := <-s.out:
 			began := time.Now()
-			limited, cancel := context.WithTimeout(ctx, writeLimit)
+			// A write that is cut off takes the connection with it, and the frame that says why it closes.
+			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
 			err := s.conn.Write(limited, websocket.MessageText, message)
 			cancel()
 			switch {
@@ -161,7 +162,7 @@ func (s *socket) write(ctx context.Context) {
 				return
 			}
 		case <-ping.C:
-			limited, cancel := context.WithTimeout(ctx, writeLimit)
+			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
 			err := s.conn.Ping(limited)
 			cancel()
 			if err != nil {

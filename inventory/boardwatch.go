@@ -37,7 +37,7 @@ func (s *Service) WatchSeats(ctx context.Context, actor tenants.Actor, show Show
 	if err := s.authorizeShows(ctx, actor, policies.ActionAvailabilityRead, []ShowID{show}); err != nil {
 		return nil, err
 	}
-	return s.boards.watch(boardKey{tenant: actor.Tenant, show: show}), nil
+	return s.boards.watch(boardKey{tenant: actor.Tenant, show: show}), nil //nolint:contextcheck // the poll serves all who watch, and outlives the first
 }
 
 func (b *boards) watch(key boardKey) *BoardWatch {
