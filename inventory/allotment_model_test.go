@@ -188,6 +188,9 @@ func (m *allotModel) place(t *rapid.T) {
 	}
 }
 
+// pickHold is a hold to do something with. A step that has nothing to act on is skipped, which to rapid
+// means that another step is drawn in its place: the test itself goes on, and rapid fails it when too
+// few steps are left.
 func (m *allotModel) pickHold(t *rapid.T) *allottedHold {
 	var live []*allottedHold
 	for _, h := range m.holds {

@@ -259,29 +259,32 @@ func TestScope(t *testing.T) {
 		{Text: "CREATE TABLE IF NOT EXISTS venues (tenant_id uuid NOT NULL, id uuid, region text, CONSTRAINT venues_pkey PRIMARY KEY (tenant_id, id))"},
 		{Text: "CREATE TABLE IF NOT EXISTS tenants (id uuid, CONSTRAINT tenants_pkey PRIMARY KEY (id))"},
 	})
-	for text, want := range map[string]int{
-		"SELECT id FROM holds WHERE tenant_id = $1 AND region = $2":                                      0,
-		"SELECT id FROM holds WHERE tenant_id = $1":                                                      1,
-		"SELECT id FROM holds WHERE id = $1":                                                             2,
-		"SELECT id FROM venues WHERE tenant_id = @tenant_id":                                             0,
-		"SELECT id FROM venues":                                                                          1,
-		"SELECT id FROM public.venues":                                                                   1,
-		"SELECT id FROM ONLY venues":                                                                     1,
-		`SELECT id FROM "venues"`:                                                                        1,
-		"SELECT v.id FROM venues v, holds h WHERE v.tenant_id = $1":                                      1,
-		"SELECT a IS NOT DISTINCT FROM b, c FROM venues WHERE tenant_id = $1":                            0,
-		"SELECT id FROM tenants WHERE id = $1":                                                           0,
-		"SELECT h.id FROM holds h JOIN venues v ON v.id = h.id WHERE h.tenant_id = $1 AND h.region = $2": 1,
-		"SELECT h.id FROM holds h JOIN venues v ON v.tenant_id = h.tenant_id WHERE h.tenant_id = $1 AND h.region = $2": 0,
-		"UPDATE holds SET id = $1 WHERE region = $2":                                                                                                 1,
-		"DELETE FROM holds WHERE tenant_id = $1 AND region IN ('eu')":                                                                                0,
-		"INSERT INTO holds (tenant_id, region, id) VALUES ($1, $2, $3) ON CONFLICT (tenant_id, region, id) DO UPDATE SET id = excluded.id":           0,
-		"INSERT INTO holds (id, region) VALUES ($1, $2)":                                                                                             1,
-		"INSERT INTO holds (tenant_id, region, id) SELECT tenant_id, 'eu', id FROM venues":                                                           1,
-		"SELECT id FROM holds WHERE tenant_id = $1 AND region = $2 AND EXISTS (SELECT 1 FROM venues WHERE venues.id = holds.id) ORDER BY id LIMIT 1": 1,
+	for _, c := range []struct {
+		text string
+		want int
+	}{
+		{"SELECT id FROM holds WHERE tenant_id = $1 AND region = $2", 0},
+		{"SELECT id FROM holds WHERE tenant_id = $1", 1},
+		{"SELECT id FROM holds WHERE id = $1", 2},
+		{"SELECT id FROM venues WHERE tenant_id = @tenant_id", 0},
+		{"SELECT id FROM venues", 1},
+		{"SELECT id FROM public.venues", 1},
+		{"SELECT id FROM ONLY venues", 1},
+		{`SELECT id FROM "venues"`, 1},
+		{"SELECT v.id FROM venues v, holds h WHERE v.tenant_id = $1", 1},
+		{"SELECT a IS NOT DISTINCT FROM b, c FROM venues WHERE tenant_id = $1", 0},
+		{"SELECT id FROM tenants WHERE id = $1", 0},
+		{"SELECT h.id FROM holds h JOIN venues v ON v.id = h.id WHERE h.tenant_id = $1 AND h.region = $2", 1},
+		{"SELECT h.id FROM holds h JOIN venues v ON v.tenant_id = h.tenant_id WHERE h.tenant_id = $1 AND h.region = $2", 0},
+		{"UPDATE holds SET id = $1 WHERE region = $2", 1},
+		{"DELETE FROM holds WHERE tenant_id = $1 AND region IN ('eu')", 0},
+		{"INSERT INTO holds (tenant_id, region, id) VALUES ($1, $2, $3) ON CONFLICT (tenant_id, region, id) DO UPDATE SET id = excluded.id", 0},
+		{"INSERT INTO holds (id, region) VALUES ($1, $2)", 1},
+		{"INSERT INTO holds (tenant_id, region, id) SELECT tenant_id, 'eu', id FROM venues", 1},
+		{"SELECT id FROM holds WHERE tenant_id = $1 AND region = $2 AND EXISTS (SELECT 1 FROM venues WHERE venues.id = holds.id) ORDER BY id LIMIT 1", 1},
 	} {
-		if got := sqlfloor.Scope(sqlfloor.Statement{Text: text}, tables); len(got) != want {
-			t.Errorf("Scope(%q) = %q, want %d problems", text, got, want)
+		if got := sqlfloor.Scope(sqlfloor.Statement{Text: c.text}, tables); len(got) != c.want {
+			t.Errorf("Scope(%q) = %q, want %d problems", c.text, got, c.want)
 		}
 	}
 }
