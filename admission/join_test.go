@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/holdfast/holdfast/admission"
+	"github.com/holdfast/holdfast/admission/internal/dbsqlc"
 	"github.com/holdfast/holdfast/admission/proofofwork"
 	"github.com/holdfast/holdfast/internal/ids"
 	"github.com/holdfast/holdfast/inventory"
@@ -195,6 +196,42 @@ func TestSeveralProcessesMoveOneWatermark(t *testing.T) {
 		}
 		return err
 	})
+}
+
+// A write that arrives late, such as one that was started over, does not undo what a later one of the
+// same process has counted.
+func TestALateCountUndoesNothing(t *testing.T) {
+	t.Parallel()
+	h := open(t, quick(), nil)
+	guest := h.Guest()
+	h.join(h.room, guest.Actor, "")
+	counted := func() (visitors int64) {
+		if err := h.DB.Pool().QueryRow(t.Context(), "SELECT COALESCE(sum(visitors), 0)::bigint FROM waiting_room_counts WHERE tenant_id = $1", h.ID.UUID).Scan(&visitors); err != nil {
+			t.Fatal(err)
+		}
+		return visitors
+	}
+	wait(t, func() error {
+		if n := counted(); n != 1 {
+			return fmt.Errorf("%d are counted", n)
+		}
+		return nil
+	})
+	write := dbsqlc.CountsFlushParams{TenantID: h.ID.UUID, Region: string(h.hall.Show.Region), ShowID: h.hall.Show.UUID}
+	var bucket int64
+	if err := h.DB.Pool().QueryRow(t.Context(), "SELECT opening, counter_id, bucket FROM waiting_room_counts WHERE tenant_id = $1", h.ID.UUID).
+		Scan(&write.Opening, &write.CounterID, &bucket); err != nil {
+		t.Fatal(err)
+	}
+	for _, visitors := range []int64{100, 1} {
+		write.Buckets, write.Visitors = []int64{bucket}, []int64{visitors}
+		if _, err := dbsqlc.New(h.DB.Pool()).CountsFlush(t.Context(), write); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := counted(); n != 100 {
+		t.Errorf("%d are counted, want 100", n)
+	}
 }
 
 // R81: a process that dies with visitors it has not counted delays nobody: they are called, by others.

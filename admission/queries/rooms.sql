@@ -57,8 +57,8 @@ WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id
     AND version = @version AND moved_at = @seen_moved_at::timestamptz AND watermark <= @watermark;
 
 -- name: CountsFlush :execrows
--- The sums of one process. Writing the same again changes nothing.
+-- The sums of one process, which only grow: one that is written late, after a later one, changes nothing.
 INSERT INTO waiting_room_counts (tenant_id, region, show_id, opening, bucket, counter_id, visitors)
 SELECT @tenant_id::uuid, @region::text, @show_id::uuid, @opening::bigint, c.bucket, @counter_id::uuid, c.visitors
 FROM (SELECT unnest(@buckets::bigint[]) AS bucket, unnest(@visitors::bigint[]) AS visitors) AS c
-ON CONFLICT (tenant_id, region, show_id, opening, bucket, counter_id) DO UPDATE SET visitors = excluded.visitors;
+ON CONFLICT (tenant_id, region, show_id, opening, bucket, counter_id) DO UPDATE SET visitors = GREATEST(waiting_room_counts.visitors, excluded.visitors);

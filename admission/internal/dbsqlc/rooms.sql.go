@@ -16,7 +16,7 @@ const countsFlush = `-- name: CountsFlush :execrows
 INSERT INTO waiting_room_counts (tenant_id, region, show_id, opening, bucket, counter_id, visitors)
 SELECT $1::uuid, $2::text, $3::uuid, $4::bigint, c.bucket, $5::uuid, c.visitors
 FROM (SELECT unnest($6::bigint[]) AS bucket, unnest($7::bigint[]) AS visitors) AS c
-ON CONFLICT (tenant_id, region, show_id, opening, bucket, counter_id) DO UPDATE SET visitors = excluded.visitors
+ON CONFLICT (tenant_id, region, show_id, opening, bucket, counter_id) DO UPDATE SET visitors = GREATEST(waiting_room_counts.visitors, excluded.visitors)
 `
 
 type CountsFlushParams struct {
@@ -29,7 +29,7 @@ type CountsFlushParams struct {
 	Visitors  []int64
 }
 
-// The sums of one process. Writing the same again changes nothing.
+// The sums of one process, which only grow: one that is written late, after a later one, changes nothing.
 func (q *Queries) CountsFlush(ctx context.Context, arg CountsFlushParams) (int64, error) {
 	result, err := q.db.Exec(ctx, countsFlush,
 		arg.TenantID,
