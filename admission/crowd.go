@@ -88,7 +88,7 @@ func (s *Service) young(st *state, oldest time.Duration) bool {
 // lookAgain reads a room and moves its watermark when that is due. c.reading is held.
 func (s *Service) lookAgain(ctx context.Context, c *crowd) (*state, error) {
 	// Others wait for the answer, so it goes on when the caller goes away.
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTimeout)
+	ctx, cancel := context.WithTimeout(db.Shared(ctx), refreshTimeout)
 	defer cancel()
 	st, err := s.read(ctx, c)
 	s.metrics.refreshed(err)

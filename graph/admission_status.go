@@ -2,7 +2,6 @@ package graph
 
 import (
 	"net/http"
-	"strings"
 
 	"github.com/holdfast/holdfast/internal/fault"
 )
@@ -39,20 +38,10 @@ func NewWaitingRoomHandler(rooms Admission) http.Handler {
 		}
 		header.Set("Cache-Control", "public, max-age=1")
 		header.Set("ETag", document.ETag)
-		if knows(r.Header.Get("If-None-Match"), document.ETag) {
+		if matches(r.Header.Values("If-None-Match"), document.ETag) {
 			w.WriteHeader(http.StatusNotModified)
 			return
 		}
 		_, _ = w.Write(document.Body)
 	})
-}
-
-// knows is whether a caller has these bytes already.
-func knows(header, etag string) bool {
-	for name := range strings.SplitSeq(header, ",") {
-		if strings.TrimPrefix(strings.TrimSpace(name), "W/") == etag {
-			return true
-		}
-	}
-	return false
 }

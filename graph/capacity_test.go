@@ -5,13 +5,10 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strconv"
 	"strings"
 	"testing"
-
-	"github.com/holdfast/holdfast/graph"
 )
 
 func (h *house) book(as client, lines ...vars) (booking string) {
@@ -193,15 +190,7 @@ func TestTheHistoryOfASeat(t *testing.T) {
 // The report as CSV has the numbers of the field, for the same keys, and names what is wrong.
 func TestOccupancyAsCSV(t *testing.T) {
 	t.Parallel()
-	var reports http.Handler
-	s := newServer(t, func(c *graph.Config) {
-		var err error
-		if reports, err = graph.NewReports(*c); err != nil {
-			t.Fatal(err)
-		}
-	})
-	web := httptest.NewServer(reports)
-	t.Cleanup(web.Close)
+	s := newServer(t, nil)
 	h := newHouse(t, s)
 	h.book(h.guest(), h.stay(h.double, "2030-03-10", "2030-03-12", 2))
 	var answer struct {
@@ -223,7 +212,7 @@ func TestOccupancyAsCSV(t *testing.T) {
 		t.Fatalf("got %+v", nights)
 	}
 	ask := func(secret string, query url.Values) (int, string) {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, web.URL+"/reports/occupancy.csv?"+query.Encode(), nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/reports/occupancy.csv?"+query.Encode(), nil)
 		if err != nil {
 			t.Fatal(err)
 		}

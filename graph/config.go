@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/http"
 	"net/url"
 	"time"
 
@@ -75,12 +74,12 @@ type Config struct {
 	MaxSubscribers int
 	// MaxSubscriptionsPerKey bounds the subscriptions with one key. Default 5,000.
 	MaxSubscriptionsPerKey int
-	// MaxSubscribersPerAddress bounds the connections of subscribers from one address. Default 1,000,
+	// MaxSubscribersPerAddress bounds the connections, and the subscriptions, from one address. Default 1,000,
 	// because many people may share one.
 	MaxSubscribersPerAddress int
-	// ClientAddress tells the address by which subscribers are counted. Default: where RateLimits.Addresses
-	// says that a request comes from, else the other end of the connection.
-	ClientAddress func(r *http.Request) string
+	// Addresses tells where a request comes from, for limits, subscribers and the log of changes. Default:
+	// from whoever connects.
+	Addresses ratelimit.Addresses
 	// BatchWait is how long a field waits for others that want something of the same kind, so that
 	// it is read at once. Default 1 millisecond.
 	BatchWait time.Duration
@@ -131,13 +130,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Streams == nil {
 		c.Streams = NewStreams()
-	}
-	if c.ClientAddress == nil && c.RateLimits != nil {
-		limits := c.RateLimits
-		c.ClientAddress = func(r *http.Request) string { return ratelimit.Site(limits.Addresses.Of(r)) }
-	}
-	if c.ClientAddress == nil {
-		c.ClientAddress = clientAddress
 	}
 	if c.BatchWait == 0 {
 		c.BatchWait = time.Millisecond

@@ -31,11 +31,12 @@ const (
 	headerRequestID = "X-Request-Id"
 )
 
-// api is the endpoint: it tells who calls, within which limits, and lets the operation run.
-type api struct {
+// Handler is the endpoint: it tells who calls, within which limits, and lets the operation run.
+type Handler struct {
 	config Config
 	faults *presenter
 	gate   *gate
+	lanes  *lanes
 	server *handler.Server
 }
 
@@ -44,7 +45,7 @@ type api struct {
 // Authorization header. With a key it may present a guest session in the Holdfast-Session header; with
 // a token it may name the tenant in the Holdfast-Tenant header. Without a good key or token the answer
 // is 401 with a GraphQL error. It waits for nothing when it is no longer used.
-func NewHandler(config Config) (http.Handler, error) {
+func NewHandler(config Config) (*Handler, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
@@ -92,7 +93,7 @@ func NewHandler(config Config) (http.Handler, error) {
 	faults := &presenter{logger: config.Logger}
 
 	server := handler.New(schema)
-	a := &api{config: config, faults: faults, gate: callers, server: server}
+	a := &Handler{config: config, faults: faults, gate: callers, lanes: running, server: server}
 	if err := config.Metrics.Register(config.Streams); err != nil {
 		return nil, fmt.Errorf("register the metrics of subscriptions: %w", err)
 	}
@@ -155,7 +156,7 @@ func onlyBrowses(operation *ast.OperationDefinition) bool {
 }
 
 // ServeHTTP tells who calls before anything of the request is read.
-func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (a *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx := withRequestID(r.Context(), requestIDOf(r))
 	if !isStream(r) {
 		limited, cancel := context.WithTimeout(ctx, a.config.MaxDuration)
@@ -191,30 +192,44 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		a.server.ServeHTTP(w, r.WithContext(ctx))
 		return
 	}
-	if refused := a.gate.beforeKnown(w, r); refused != nil {
-		answer(w, http.StatusTooManyRequests, refused)
-		return
-	}
-	actor, err := a.authenticate(ctx, r)
-	if err != nil {
-		if fault.KindOf(err) == fault.KindUnauthenticated {
-			a.gate.unknown(w, r)
-		}
-		answer(w, statusOf(err), a.faults.present(ctx, err))
-		return
-	}
-	if refused := a.gate.admit(w, r, actor); refused != nil {
-		answer(w, http.StatusTooManyRequests, refused)
+	actor, ok := a.identify(ctx, w, r)
+	if !ok {
 		return
 	}
 	a.server.ServeHTTP(w, r.WithContext(withActor(ctx, actor)))
 }
 
-func (a *api) authenticate(ctx context.Context, r *http.Request) (tenants.Actor, error) {
-	for _, name := range []string{"Authorization", headerSession, headerTenant} {
-		if err := onlyOne(r, name); err != nil {
-			return tenants.Actor{}, err
+// identify says who makes a request, within the limits; who may not make it is answered.
+func (a *Handler) identify(ctx context.Context, w http.ResponseWriter, r *http.Request) (tenants.Actor, bool) {
+	site := a.siteOf(r)
+	if v := a.gate.beforeKnown(site); v.refused != nil {
+		v.tell(w)
+		answer(w, http.StatusTooManyRequests, v.refused)
+		return tenants.Actor{}, false
+	}
+	actor, err := a.authenticate(ctx, r)
+	if err != nil {
+		if fault.KindOf(err) == fault.KindUnauthenticated {
+			a.gate.unknown(site).tell(w)
 		}
+		answer(w, statusOf(err), a.faults.present(ctx, err))
+		return tenants.Actor{}, false
+	}
+	v := a.gate.admit(site, actor)
+	v.tell(w)
+	if v.refused != nil {
+		answer(w, http.StatusTooManyRequests, v.refused)
+		return tenants.Actor{}, false
+	}
+	return actor, true
+}
+
+// siteOf names the address that a request comes from, by which callers are told apart.
+func (a *Handler) siteOf(r *http.Request) string { return ratelimit.Site(a.config.Addresses.Of(r)) }
+
+func (a *Handler) authenticate(ctx context.Context, r *http.Request) (tenants.Actor, error) {
+	if err := onlyOne(r, "Authorization", headerSession, headerTenant); err != nil {
+		return tenants.Actor{}, err
 	}
 	actor, err := a.actorFor(ctx, credentialsOf(r))
 	actor.Origin = tenants.Origin{Address: a.addressOf(r), RequestID: requestIDFrom(ctx)}
@@ -229,21 +244,19 @@ func credentialsOf(r *http.Request) credentials {
 
 // addressOf is the address that a request came from, for the log. A header in which proxies pass on
 // another one is believed from proxies that are trusted only: anybody can send it.
-func (a *api) addressOf(r *http.Request) string {
-	var known ratelimit.Addresses
-	if a.config.RateLimits != nil {
-		known = a.config.RateLimits.Addresses
-	}
-	if address := known.Of(r); address.IsValid() {
+func (a *Handler) addressOf(r *http.Request) string {
+	if address := a.config.Addresses.Of(r); address.IsValid() {
 		return address.String()
 	}
 	return ""
 }
 
-// onlyOne refuses a header that must not come twice: which of two would count?
-func onlyOne(r *http.Request, name string) error {
-	if n := len(r.Header.Values(name)); n > 1 {
-		return fault.Unauthenticated("%s: expected one header, got %d", name, n)
+// onlyOne refuses headers that must not come twice: which of two would count?
+func onlyOne(r *http.Request, names ...string) error {
+	for _, name := range names {
+		if n := len(r.Header.Values(name)); n > 1 {
+			return fault.Unauthenticated("%s: expected one header, got %d", name, n)
+		}
 	}
 	return nil
 }
@@ -263,7 +276,7 @@ const allowedMethods = "GET, POST, OPTIONS"
 
 // allowOrigin tells browsers whose pages may read the answer. A request without an Origin header
 // comes from no page.
-func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
+func (a *Handler) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 	header := w.Header()
 	if len(a.config.AllowedOrigins) == 0 {
 		header.Set("Access-Control-Allow-Origin", "*")
@@ -283,7 +296,7 @@ func (a *api) allowOrigin(w http.ResponseWriter, r *http.Request) bool {
 }
 
 // preflight answers a browser that asks before it lets a page call.
-func (a *api) preflight(w http.ResponseWriter) {
+func (a *Handler) preflight(w http.ResponseWriter) {
 	header := w.Header()
 	header.Set("Access-Control-Allow-Methods", allowedMethods)
 	header.Set("Access-Control-Allow-Headers", "Accept, Authorization, Content-Type, If-None-Match, "+headerSession+", "+headerTenant+", "+headerRequestID)

@@ -76,7 +76,7 @@ func laneOf(field string, asks tenants.KeyType) string {
 		"shows", "show", "chart", "hotels", "hotel", "waitingRoom", "joinWaitingRoom", "waitingRoomPlace", "admitVisitor", "__typename":
 		return laneBuying
 	case "bookings", "events", "audit", "failedRefunds", "unresolvedPayments", "repairs", "paymentTimeline", "webhookEndpoints", "webhookEndpoint",
-		"webhookDeliveries", "replayEvents", "replayEventsBetween", "oversellAdvice", "applyOversellAdvice":
+		"seatHistory", "poolHistory", "nightHistory", "auditEntries", "oversoldNights", "nightsJob", "nightsJobs", "webhookDeliveries", "replayEvents", "replayEventsBetween", "oversellAdvice", "applyOversellAdvice":
 		return laneBackOffice
 	}
 	if asks == tenants.KeyTypeAdmin || asks == tenants.KeyTypeMember || asks == tenants.KeyTypePlatform {
@@ -91,7 +91,9 @@ func laneOfOperation(set ast.SelectionSet, asks tenants.KeyType) string {
 		lane := laneBuying
 		switch s := selection.(type) {
 		case *ast.Field:
-			lane = laneOf(s.Name, asks)
+			if lane = laneOf(s.Name, asks); reports(s.SelectionSet) {
+				lane = laneBackOffice
+			}
 		case *ast.InlineFragment:
 			lane = laneOfOperation(s.SelectionSet, asks)
 		case *ast.FragmentSpread:
@@ -102,6 +104,27 @@ func laneOfOperation(set ast.SelectionSet, asks tenants.KeyType) string {
 		}
 	}
 	return laneBuying
+}
+
+// reports tells whether anything below a field is a report.
+func reports(set ast.SelectionSet) bool {
+	for _, selection := range set {
+		switch s := selection.(type) {
+		case *ast.Field:
+			if s.ObjectDefinition != nil && s.ObjectDefinition.Name == "Property" && (s.Name == "occupancy" || s.Name == "pickUp") || reports(s.SelectionSet) {
+				return true
+			}
+		case *ast.InlineFragment:
+			if reports(s.SelectionSet) {
+				return true
+			}
+		case *ast.FragmentSpread:
+			if reports(s.Definition.SelectionSet) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // lane lets so many through at once.
@@ -151,8 +174,13 @@ func (l *lanes) enter(ctx context.Context, operation *ast.OperationDefinition) (
 		// It lasts and is nearly always idle; what it may hold is bounded where it is served.
 		return ctx, func() {}, nil
 	}
+	return l.enterLane(ctx, laneOfOperation(operation.SelectionSet, actorOf(ctx).KeyType))
+}
+
+// enterLane is enter for what is no operation.
+func (l *lanes) enterLane(ctx context.Context, name string) (_ context.Context, leave func(), refused *gqlerror.Error) {
 	chosen := l.buying
-	if laneOfOperation(operation.SelectionSet, actorOf(ctx).KeyType) == laneBackOffice {
+	if name == laneBackOffice {
 		chosen = l.backOffice
 		ctx = db.BackOffice(ctx)
 	}

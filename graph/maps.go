@@ -96,7 +96,7 @@ func (r *subscriptionResolver) SeatMapChanged(ctx context.Context, show string, 
 		return nil, err
 	}
 	return stream(ctx, watch.Changed(), watch.Close, func(first bool) (*generated.SeatMapChange, bool, error) {
-		board, err := r.inventory.SeatBoard(ctx, actor, id, mapWatchAge)
+		board, err := r.inventory.SeatBoard(ctx, subscriberOf(ctx), id, mapWatchAge)
 		if err != nil {
 			return nil, false, err
 		}
@@ -135,7 +135,7 @@ func (r *subscriptionResolver) HoldChanged(ctx context.Context, hold string) (<-
 	}
 	return stream(ctx, watch.Changed(), watch.Close, func(first bool) (*generated.Hold, bool, error) {
 		if !first {
-			now, err := r.inventory.Hold(ctx, actor, id)
+			now, err := r.inventory.Hold(ctx, subscriberOf(ctx), id)
 			if err != nil {
 				return nil, false, err
 			}

@@ -25,8 +25,6 @@ type RateLimits struct {
 	// Publishable, Partner, Admin and Platform bound one key of that kind, and Admin one member.
 	Publishable, Partner, Admin, Platform ratelimit.Policy
 
-	// Addresses tells where a request comes from. Default: from whoever connects.
-	Addresses ratelimit.Addresses
 	// Callers bounds how many sessions, addresses and keys are told apart at once. Default 100,000,
 	// which is about 30 MB when all are in use.
 	Callers int
@@ -111,50 +109,59 @@ func newGate(limits *RateLimits, registerer prometheus.Registerer) (*gate, error
 	return g, nil
 }
 
-// site is the name of the address that a request comes from.
-func (g *gate) site(r *http.Request) string { return ratelimit.Site(g.limits.Addresses.Of(r)) }
+// verdict is what the limits say of a request: where they stand, and whether it is refused.
+type verdict struct {
+	states  []ratelimit.Named
+	refused *gqlerror.Error
+}
 
-// beforeKnown refuses those who keep coming without a good credential, before the database is asked
-// who they are.
-func (g *gate) beforeKnown(w http.ResponseWriter, r *http.Request) *gqlerror.Error {
+// tell writes where the limits stand into the header of an answer.
+func (v verdict) tell(w http.ResponseWriter) {
+	if len(v.states) > 0 {
+		ratelimit.Write(w.Header(), v.states)
+	}
+}
+
+// beforeKnown refuses those who keep coming from a site without a good credential, before the database
+// is asked who they are.
+func (g *gate) beforeKnown(site string) verdict {
 	if g == nil || g.limits.Unknown.Unlimited() {
-		return nil
+		return verdict{}
 	}
-	state := g.table.Peek(limitUnknown+"/"+g.site(r), g.limits.Unknown)
+	state := g.table.Peek(limitUnknown+"/"+site, g.limits.Unknown)
 	if state.Allowed {
-		return nil
+		return verdict{}
 	}
-	return g.refuse(w, []ratelimit.Named{{Name: limitUnknown, State: state}})
+	return g.refuse([]ratelimit.Named{{Name: limitUnknown, State: state}})
 }
 
 // unknown counts a request without a good credential.
-func (g *gate) unknown(w http.ResponseWriter, r *http.Request) {
+func (g *gate) unknown(site string) verdict {
 	if g == nil || g.limits.Unknown.Unlimited() {
-		return
+		return verdict{}
 	}
-	state := g.table.Take(limitUnknown+"/"+g.site(r), g.limits.Unknown)
-	ratelimit.Write(w.Header(), []ratelimit.Named{{Name: limitUnknown, State: state}})
+	state := g.table.Take(limitUnknown+"/"+site, g.limits.Unknown)
+	return verdict{states: []ratelimit.Named{{Name: limitUnknown, State: state}}}
 }
 
 // admit counts a request of a known caller. The limits are asked from the narrowest to the widest and
 // none after one that refuses, so that a person who is refused takes nothing from everybody else's.
-func (g *gate) admit(w http.ResponseWriter, r *http.Request, actor tenants.Actor) *gqlerror.Error {
+func (g *gate) admit(site string, actor tenants.Actor) verdict {
 	if g == nil {
-		return nil
+		return verdict{}
 	}
 	var states []ratelimit.Named
-	for _, limit := range g.of(r, actor) {
+	for _, limit := range g.of(site, actor) {
 		if limit.policy.Unlimited() {
 			continue
 		}
 		state := g.table.Take(limit.name+"/"+limit.caller, limit.policy)
 		states = append(states, ratelimit.Named{Name: limit.name, State: state})
 		if !state.Allowed {
-			return g.refuse(w, states)
+			return g.refuse(states)
 		}
 	}
-	ratelimit.Write(w.Header(), states)
-	return nil
+	return verdict{states: states}
 }
 
 // callerLimit is a limit and whose it is.
@@ -163,7 +170,7 @@ type callerLimit struct {
 	policy       ratelimit.Policy
 }
 
-func (g *gate) of(r *http.Request, actor tenants.Actor) []callerLimit {
+func (g *gate) of(site string, actor tenants.Actor) []callerLimit {
 	limits := make([]callerLimit, 0, 3)
 	if !actor.Session.IsZero() {
 		limits = append(limits, callerLimit{limitSession, string(actor.Session.UUID[:]), g.limits.Session})
@@ -171,7 +178,7 @@ func (g *gate) of(r *http.Request, actor tenants.Actor) []callerLimit {
 	key := callerLimit{name: limitKey, caller: string(actor.Key.UUID[:])}
 	switch actor.KeyType {
 	case tenants.KeyTypePublishable:
-		limits = append(limits, callerLimit{limitAddress, g.site(r), g.limits.Address})
+		limits = append(limits, callerLimit{limitAddress, site, g.limits.Address})
 		key.policy = g.limits.Publishable
 	case tenants.KeyTypePartner:
 		key.policy = g.limits.Partner
@@ -183,14 +190,13 @@ func (g *gate) of(r *http.Request, actor tenants.Actor) []callerLimit {
 	return append(limits, key)
 }
 
-func (g *gate) refuse(w http.ResponseWriter, states []ratelimit.Named) *gqlerror.Error {
+func (g *gate) refuse(states []ratelimit.Named) verdict {
 	last := states[len(states)-1]
 	g.refused.WithLabelValues(last.Name).Inc()
-	ratelimit.Write(w.Header(), states)
 	err := failure(codeRateLimited, whyLimited(last.Name))
 	err.Extensions["limit"] = last.Name
 	err.Extensions["retryAfterMs"] = max(1, last.RetryAfter.Milliseconds())
-	return err
+	return verdict{states: states, refused: err}
 }
 
 func whyLimited(name string) string {

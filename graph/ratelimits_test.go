@@ -2,11 +2,13 @@ package graph_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/coder/websocket"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/holdfast/holdfast/graph"
@@ -19,11 +21,16 @@ import (
 func slow(burst int) ratelimit.Policy { return ratelimit.Policy{PerSecond: 0.001, Burst: burst} }
 
 // limited is a house whose callers have these limits; it is built before they begin to count.
-func limited(t *testing.T, limits graph.RateLimits) (house, *prometheus.Registry) {
+func limited(t *testing.T, limits graph.RateLimits, change ...func(*graph.Config)) (house, *prometheus.Registry) {
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	h := newHouse(t, newServer(t, nil))
-	bounded := newServer(t, func(c *graph.Config) { c.RateLimits, c.Metrics = &limits, registry })
+	bounded := newServer(t, func(c *graph.Config) {
+		c.RateLimits, c.Metrics = &limits, registry
+		for _, also := range change {
+			also(c)
+		}
+	})
 	h.page, h.partner, h.admin = bounded.client(h.page.key), bounded.client(h.partner.key), bounded.client(h.admin.key)
 	return h, registry
 }
@@ -146,7 +153,7 @@ func TestAddressesBehindAProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, _ := limited(t, graph.RateLimits{Address: slow(1), Addresses: behind})
+	h, _ := limited(t, graph.RateLimits{Address: slow(1)}, func(c *graph.Config) { c.Addresses = behind })
 	from := func(forwarded string) reply {
 		return h.page.send("POST", "", strings.NewReader(`{"query": "{ viewer { keyId } }"}`),
 			map[string]string{"Content-Type": "application/json", "X-Forwarded-For": forwarded, "X-Real-Ip": forwarded})
@@ -160,6 +167,57 @@ func TestAddressesBehindAProxy(t *testing.T) {
 	h = direct
 	wantAnswered(t, "without a proxy", from("192.0.2.1"))
 	wantLimited(t, from("192.0.2.2"), "address")
+}
+
+// What comes over a WebSocket is limited like any other request, and so is a report as a file.
+func TestNothingGoesRoundTheLimits(t *testing.T) {
+	t.Parallel()
+	h, _ := limited(t, graph.RateLimits{Publishable: slow(2), Unknown: slow(1), Admin: slow(1)})
+	follow := vars{"query": mapChanged, "variables": vars{"show": h.show}}
+	s := h.page.server.socket(t)
+	s.send("", "connection_init", vars{"Authorization": "Bearer " + h.page.key})
+	if ack, err := s.read(); err != nil || ack.Type != "connection_ack" {
+		t.Fatalf("%+v, %v", ack, err)
+	}
+	for i := range 3 {
+		s.send(fmt.Sprint(i), "subscribe", follow)
+	}
+	for {
+		message, err := s.read()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if message.Type == "error" {
+			if message.ID != "2" || !strings.Contains(string(message.Payload), "RATE_LIMITED") {
+				t.Errorf("got %+v", message)
+			}
+			break
+		}
+	}
+	report := func(as client) reply {
+		return as.send(http.MethodGet, "/reports/occupancy.csv?property="+h.property+"&from=2030-03-10&to=2030-03-11", nil, nil)
+	}
+	if r := report(h.admin); r.status != http.StatusOK {
+		t.Errorf("a report: %d %s", r.status, r.body)
+	}
+	wantLimited(t, report(h.admin), "key")
+	guess := h.page.server.client("hfk_live_guess")
+	if r := report(guess); r.status != http.StatusUnauthorized {
+		t.Errorf("a guess: %d %s", r.status, r.body)
+	}
+	wantLimited(t, report(guess), "unknown")
+	if _, response, err := websocket.Dial(t.Context(), strings.Replace(h.page.server.url, "http", "ws", 1), nil); err == nil || response.StatusCode != http.StatusTooManyRequests { //nolint:bodyclose // the library has read it
+		t.Errorf("a socket of who guesses: %v", err)
+	}
+}
+
+// A client that offers to speak HTTP/2 is answered in what both speak.
+func TestAnotherUpgradeIsNotTaken(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, newServer(t, nil))
+	r := h.page.send(http.MethodPost, "", strings.NewReader(`{"query": "{ viewer { keyId } }"}`),
+		map[string]string{"Content-Type": "application/json", "Connection": "Upgrade, HTTP2-Settings", "Upgrade": "h2c", "HTTP2-Settings": "AAMAAABkAAQAAP__"})
+	wantAnswered(t, "a client that would speak HTTP/2", r)
 }
 
 // stuck is an inventory whose terms, which an admin asks for, take until they are let go.
@@ -190,6 +248,10 @@ func TestReportsDoNotStopSales(t *testing.T) {
 	})
 	admin, buyer := s.client(h.admin.key), s.client(h.page.key).as(h.guest().session)
 	const report = `{ terms { holdSeconds } }`
+	occupancy := func() reply {
+		return admin.post(`query($id: ID!) { hotel(id: $id) { occupancy(from: "2030-03-10", to: "2030-03-11") { asOf } } }`, vars{"id": h.property})
+	}
+	wantAnswered(t, "a report while nothing runs", occupancy())
 	answers := make(chan reply, 3)
 	ask := func() { answers <- admin.post(report, nil) }
 	go ask()
@@ -203,7 +265,13 @@ func TestReportsDoNotStopSales(t *testing.T) {
 	if r.status != http.StatusServiceUnavailable || r.Errors[0].code() != "UNAVAILABLE" || r.header.Get("Retry-After") == "" {
 		t.Errorf("the report too many: got %d %s", r.status, r.body)
 	}
-	if got := counterOf(t, registry, "holdfast_lane_refused_total", "lane", "back_office"); got != 1 {
+	file := admin.send(http.MethodGet, "/reports/occupancy.csv?property="+h.property+"&from=2030-03-10&to=2030-03-11", nil, nil)
+	for what, r := range map[string]reply{"within a hotel": occupancy(), "as a file": file} {
+		if r.status != http.StatusServiceUnavailable {
+			t.Errorf("a report %s: got %d %s", what, r.status, r.body)
+		}
+	}
+	if got := counterOf(t, registry, "holdfast_lane_refused_total", "lane", "back_office"); got != 3 {
 		t.Errorf("the metric counts %g", got)
 	}
 	wantAnswered(t, "a sale", buyer.post(`mutation($input: PlaceHoldInput!) { placeHold(input: $input) { ... on Hold { id } ... on HoldRefused { code } } }`,

@@ -14,22 +14,17 @@ import (
 	"github.com/holdfast/holdfast/tenants"
 )
 
-// NewReports makes the downloads of reports as CSV, to be mounted at /reports/: the same numbers as the
-// fields occupancy and pickUp, for the same keys.
-func NewReports(config Config) (http.Handler, error) {
-	if err := config.Validate(); err != nil {
-		return nil, err
-	}
-	config = config.withDefaults()
-	a := &api{config: config, faults: &presenter{logger: config.Logger}}
+// Reports are the downloads of reports as CSV, to be mounted at /reports/: the same numbers as the
+// fields occupancy and pickUp, for the same keys, under the same limits and in the back office's lane.
+func (a *Handler) Reports() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /reports/occupancy.csv", a.download("occupancy", a.occupancyRows))
 	mux.HandleFunc("GET /reports/pickup.csv", a.download("pickup", a.pickUpRows))
-	return mux, nil
+	return mux
 }
 
 // download answers with rows, or with an error in the form of a GraphQL answer.
-func (a *api) download(name string, rows func(ctx context.Context, actor tenants.Actor, property tenants.Property, r *http.Request) ([][]string, error)) http.HandlerFunc {
+func (a *Handler) download(name string, rows func(ctx context.Context, actor tenants.Actor, property tenants.Property, r *http.Request) ([][]string, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(withRequestID(r.Context(), requestIDOf(r)), a.config.MaxDuration)
 		defer cancel()
@@ -37,9 +32,23 @@ func (a *api) download(name string, rows func(ctx context.Context, actor tenants
 		header.Set(headerRequestID, requestIDFrom(ctx))
 		header.Set("X-Content-Type-Options", "nosniff")
 		header.Set("Cache-Control", "no-store")
-		table, err := a.report(ctx, r, rows)
+		header.Set("Content-Type", contentType(r))
+		if !a.allowOrigin(w, r) {
+			answer(w, http.StatusForbidden, failure(codeForbidden, "Origin: pages of this origin may not call this API"))
+			return
+		}
+		actor, ok := a.identify(ctx, w, r)
+		if !ok {
+			return
+		}
+		ctx, leave, refused := a.lanes.enterLane(ctx, laneBackOffice)
+		if refused != nil {
+			answer(w, http.StatusServiceUnavailable, refused)
+			return
+		}
+		defer leave()
+		table, err := a.report(ctx, actor, r, rows)
 		if err != nil {
-			header.Set("Content-Type", contentType(r))
 			answer(w, downloadStatus(err), a.faults.present(ctx, err))
 			return
 		}
@@ -50,11 +59,7 @@ func (a *api) download(name string, rows func(ctx context.Context, actor tenants
 	}
 }
 
-func (a *api) report(ctx context.Context, r *http.Request, rows func(ctx context.Context, actor tenants.Actor, property tenants.Property, r *http.Request) ([][]string, error)) ([][]string, error) {
-	actor, err := a.authenticate(ctx, r)
-	if err != nil {
-		return nil, err
-	}
+func (a *Handler) report(ctx context.Context, actor tenants.Actor, r *http.Request, rows func(ctx context.Context, actor tenants.Actor, property tenants.Property, r *http.Request) ([][]string, error)) ([][]string, error) {
 	var d decoder
 	id := readID[tenants.PropertyKind](&d, "property", r.URL.Query().Get("property"))
 	if d.err != nil {
@@ -76,12 +81,16 @@ func downloadStatus(err error) int {
 		return http.StatusForbidden
 	case fault.KindNotFound:
 		return http.StatusNotFound
-	case fault.KindUnauthenticated, fault.KindUnavailable, fault.KindInternal, fault.KindConflict, fault.KindExhausted:
+	case fault.KindConflict:
+		return http.StatusConflict
+	case fault.KindExhausted:
+		return http.StatusTooManyRequests
+	case fault.KindUnauthenticated, fault.KindUnavailable, fault.KindInternal:
 	}
 	return statusOf(err)
 }
 
-func (a *api) occupancyRows(ctx context.Context, actor tenants.Actor, property tenants.Property, r *http.Request) ([][]string, error) {
+func (a *Handler) occupancyRows(ctx context.Context, actor tenants.Actor, property tenants.Property, r *http.Request) ([][]string, error) {
 	var d decoder
 	from, to := queryDate(&d, r, "from"), queryDate(&d, r, "to")
 	if d.err != nil {
@@ -101,7 +110,7 @@ func (a *api) occupancyRows(ctx context.Context, actor tenants.Actor, property t
 	return table, nil
 }
 
-func (a *api) pickUpRows(ctx context.Context, actor tenants.Actor, property tenants.Property, r *http.Request) ([][]string, error) {
+func (a *Handler) pickUpRows(ctx context.Context, actor tenants.Actor, property tenants.Property, r *http.Request) ([][]string, error) {
 	var d decoder
 	from, to := queryDate(&d, r, "from"), queryDate(&d, r, "to")
 	since, until := queryTime(&d, r, "since"), queryTime(&d, r, "until")

@@ -12,6 +12,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/tenants"
 )
 
@@ -69,6 +70,8 @@ type socket struct {
 
 	actor tenants.Actor
 	who   credentials
+	// site is where it comes from; see api.siteOf.
+	site string
 
 	mu      sync.Mutex
 	streams map[string]*socketStream
@@ -86,7 +89,17 @@ func (c closing) Error() string { return c.reason }
 // serveSocket carries subscriptions over a WebSocket. The client identifies itself in the headers, or,
 // as browsers must, in the payload of connection_init.
 func (t *transport) serveSocket(w http.ResponseWriter, r *http.Request, executor graphql.GraphExecutor) {
-	leave, err := t.streams.enter(t.bounds(), t.config.ClientAddress(r))
+	site := t.api.siteOf(r)
+	if v := t.api.gate.beforeKnown(site); v.refused != nil {
+		v.tell(w)
+		answer(w, http.StatusTooManyRequests, v.refused)
+		return
+	}
+	if err := onlyOne(r, "Authorization", headerSession, headerTenant); err != nil {
+		answer(w, statusOf(err), t.faults.present(r.Context(), err))
+		return
+	}
+	leave, err := t.streams.enter(t.bounds(), site)
 	if err != nil {
 		answer(w, http.StatusServiceUnavailable, t.faults.present(r.Context(), err))
 		return
@@ -101,7 +114,7 @@ func (t *transport) serveSocket(w http.ResponseWriter, r *http.Request, executor
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(r.Context()))
 	s := &socket{
 		t: t, executor: executor, conn: conn, cancel: cancel, out: make(chan []byte, maxSocketQueue), streams: map[string]*socketStream{},
-		who: credentialsOf(r),
+		who: credentialsOf(r), site: site,
 	}
 	s.serve(ctx)
 }
@@ -112,6 +125,11 @@ func (s *socket) serve(ctx context.Context) {
 	go func() {
 		defer close(written)
 		s.write(ctx)
+	}()
+	pinged := make(chan struct{})
+	go func() {
+		defer close(pinged)
+		s.ping(ctx)
 	}()
 	read := make(chan struct{})
 	go func() {
@@ -138,13 +156,34 @@ func (s *socket) serve(ctx context.Context) {
 	} else {
 		_ = s.conn.CloseNow()
 	}
+	// Both end with the connection.
 	<-read
+	<-pinged
 }
 
-// write writes what is to be told, and pings a client that is told nothing.
+// ping finds out whether the client is still there. It waits for the answer, which the reader takes, and
+// so stands beside the writer, for whom the reader may be waiting.
+func (s *socket) ping(ctx context.Context) {
+	again := time.NewTicker(pingInterval)
+	defer again.Stop()
+	for {
+		select {
+		case <-again.C:
+			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
+			err := s.conn.Ping(limited)
+			cancel()
+			if err != nil {
+				s.cancel(err)
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// write writes what is to be told.
 func (s *socket) write(ctx context.Context) {
-	ping := time.NewTicker(pingInterval)
-	defer ping.Stop()
 	for {
 		select {
 		case message := <-s.out:
@@ -159,14 +198,6 @@ func (s *socket) write(ctx context.Context) {
 				return
 			case time.Since(began) > slowWrite:
 				s.cancel(closing{closeSlowConsumer, slowConsumer})
-				return
-			}
-		case <-ping.C:
-			limited, cancel := context.WithTimeout(context.WithoutCancel(ctx), writeLimit)
-			err := s.conn.Ping(limited)
-			cancel()
-			if err != nil {
-				s.cancel(err)
 				return
 			}
 		case <-ctx.Done():
@@ -261,6 +292,9 @@ func (s *socket) init(ctx context.Context, payload json.RawMessage) error {
 	}
 	actor, err := s.t.api.actorFor(ctx, s.who)
 	if err != nil {
+		if fault.KindOf(err) == fault.KindUnauthenticated {
+			s.t.api.gate.unknown(s.site)
+		}
 		shown := s.t.faults.present(ctx, err)
 		return closing{closeForbidden, shortReason(shown.Message)}
 	}
@@ -298,6 +332,9 @@ func (s *socket) subscribe(ctx context.Context, message socketMessage) error {
 		return closing{closeSubscriberKnow, shortReason("subscriber for " + message.ID + " already exists")}
 	case many:
 		return s.refuse(ctx, message.ID, gqlerror.List{failure(codeRateLimited, "there are too many subscriptions on this connection")})
+	}
+	if v := s.t.api.gate.admit(s.site, s.actor); v.refused != nil {
+		return s.refuse(ctx, message.ID, gqlerror.List{v.refused})
 	}
 	params, refused := s.t.params(request.Query, request.OperationName, request.Variables, request.Extensions)
 	if refused != nil {
@@ -348,7 +385,7 @@ func (s *socket) run(ctx context.Context, stream *socketStream, params *graphql.
 			s.send(ctx, socketMessage{ID: id, Type: socketComplete})
 		}
 	}()
-	errs = s.t.subscribe(own, s.executor, params, s.actor, s.who, stream) //nolint:contextcheck // own is made of ctx
+	errs = s.t.subscribe(own, s.executor, params, s.actor, s.who, s.site, stream) //nolint:contextcheck // own is made of ctx
 }
 
 func (s *socket) endOf(ctx, own context.Context, errs gqlerror.List) string {

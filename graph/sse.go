@@ -38,7 +38,7 @@ func (t *transport) serveEvents(w http.ResponseWriter, r *http.Request, actor te
 		t.answerJSON(w, refused.status, gqlerror.List{refused.err})
 		return
 	}
-	leave, err := t.streams.enter(t.bounds(), t.config.ClientAddress(r))
+	leave, err := t.streams.enter(t.bounds(), t.api.siteOf(r))
 	if err != nil {
 		t.answerJSON(w, http.StatusServiceUnavailable, gqlerror.List{t.faults.present(r.Context(), err)})
 		return
@@ -52,7 +52,7 @@ func (t *transport) serveEvents(w http.ResponseWriter, r *http.Request, actor te
 	ended := make(chan struct{})
 	var minding sync.WaitGroup
 	minding.Go(func() { t.mind(stream, ended) })
-	errs := t.subscribe(ctx, executor, params, actor, who, stream)
+	errs := t.subscribe(ctx, executor, params, actor, who, t.api.siteOf(r), stream)
 	close(ended)
 	minding.Wait()
 	t.metrics.subscriptions.WithLabelValues(t.endOf(ctx, errs)).Inc()

@@ -7,16 +7,41 @@ import (
 	"time"
 
 	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/tenants"
 )
 
 // subscription is what one subscription knows of its client. Its transport makes it.
 type subscription struct {
-	// authenticate tells whether the client's credentials still hold.
-	authenticate func(ctx context.Context) error
-	// ended is why the stream ended, when it was not the client; it is set before the stream's channel
+	// authenticate says who the client is now, by its credentials, if they still hold.
+	authenticate func(ctx context.Context) (tenants.Actor, error)
+	// actor is who it was the last time. ended is why the stream ended, when it was not the client; it is set before the stream's channel
 	// is closed.
 	mu    sync.Mutex
+	actor tenants.Actor
 	ended error
+}
+
+// again asks who the client is, and what it may do, once more.
+func (s *subscription) again(ctx context.Context) error {
+	actor, err := s.authenticate(ctx)
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.actor = actor
+	return nil
+}
+
+// subscriberOf is who a subscription acts for, with the rights that were found the last time.
+func subscriberOf(ctx context.Context) tenants.Actor {
+	s, _ := ctx.Value(subscriptionKey{}).(*subscription)
+	if s == nil {
+		return actorOf(ctx)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.actor
 }
 
 func (s *subscription) end(err error) {
@@ -40,7 +65,7 @@ func withSubscription(ctx context.Context, s *subscription) context.Context {
 func subscriptionOf(ctx context.Context) *subscription {
 	s, _ := ctx.Value(subscriptionKey{}).(*subscription)
 	if s == nil {
-		s = &subscription{authenticate: func(context.Context) error { return nil }}
+		s = &subscription{authenticate: func(ctx context.Context) (tenants.Actor, error) { return actorOf(ctx), nil }}
 	}
 	return s
 }
@@ -94,7 +119,7 @@ func tell[T any](ctx context.Context, s *subscription, told chan<- *T, changed <
 			case <-changed:
 				waiting = false
 			case <-again.C:
-				if err := s.authenticate(ctx); err != nil && fault.KindOf(err) != fault.KindUnavailable {
+				if err := s.again(ctx); err != nil && fault.KindOf(err) != fault.KindUnavailable {
 					return err
 				}
 			case <-ctx.Done():

@@ -2,9 +2,6 @@ package graph
 
 import (
 	"context"
-	"net"
-	"net/http"
-	"net/netip"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,11 +21,13 @@ type Streams struct {
 	total     int
 	byKey     map[tenants.KeyID]int
 	byAddress map[string]int
+	// subscribedFrom are the subscriptions of an address: one visitor must not use up a shop's.
+	subscribedFrom map[string]int
 }
 
 // NewStreams makes a set of subscriptions without any.
 func NewStreams() *Streams {
-	return &Streams{stopping: make(chan struct{}), byKey: map[tenants.KeyID]int{}, byAddress: map[string]int{}}
+	return &Streams{stopping: make(chan struct{}), byKey: map[tenants.KeyID]int{}, byAddress: map[string]int{}, subscribedFrom: map[string]int{}}
 }
 
 // End tells every subscriber that the server is stopping, lets no more begin, and waits until they have
@@ -83,18 +82,23 @@ func (s *Streams) enter(bounds streamBounds, address string) (leave func(), err 
 	}), nil
 }
 
-// subscribe counts a subscription by its key, until leave is called. It is refused over a bound.
-func (s *Streams) subscribe(bounds streamBounds, key tenants.KeyID) (leave func(), err error) {
+// subscribe counts a subscription by its key and address, until leave is called. It is refused over a bound.
+func (s *Streams) subscribe(bounds streamBounds, key tenants.KeyID, address string) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byKey[key] >= bounds.key {
 		return nil, &fault.Error{Kind: fault.KindExhausted, Message: "there are too many subscriptions with this key"}
 	}
+	if s.subscribedFrom[address] >= bounds.address {
+		return nil, &fault.Error{Kind: fault.KindExhausted, Message: "there are too many subscriptions from this address"}
+	}
 	s.byKey[key]++
+	s.subscribedFrom[address]++
 	return sync.OnceFunc(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		lower(s.byKey, key)
+		lower(s.subscribedFrom, address)
 	}), nil
 }
 
@@ -125,26 +129,4 @@ func streamConnections() *prometheus.Desc {
 
 func streamSubscriptions() *prometheus.Desc {
 	return prometheus.NewDesc("holdfast_subscriptions", "Subscriptions that are open.", nil, nil)
-}
-
-// addressBits of an IPv6 address are one customer's.
-const addressBits = 64
-
-// clientAddress is the other end of a connection; an IPv6 address stands for its network.
-func clientAddress(r *http.Request) string {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	if err != nil {
-		return r.RemoteAddr
-	}
-	address, err := netip.ParseAddr(host)
-	if err != nil {
-		return host
-	}
-	address = address.Unmap().WithZone("")
-	if address.Is6() {
-		if network, err := address.Prefix(addressBits); err == nil {
-			return network.String()
-		}
-	}
-	return address.String()
 }

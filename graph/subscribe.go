@@ -42,7 +42,7 @@ const (
 // credentials are what a client identifies itself with.
 type credentials struct{ bearer, session, tenant, origin string }
 
-func (a *api) actorFor(ctx context.Context, c credentials) (tenants.Actor, error) {
+func (a *Handler) actorFor(ctx context.Context, c credentials) (tenants.Actor, error) {
 	credential, err := tenants.ParseBearer(c.bearer)
 	if err != nil {
 		return tenants.Actor{}, err
@@ -57,7 +57,21 @@ func isStream(r *http.Request) bool {
 	return isSocket(r) || strings.Contains(r.Header.Get("Accept"), mediaEvents)
 }
 
-func isSocket(r *http.Request) bool { return r.Header.Get("Upgrade") != "" }
+// isSocket is whether a request wants to be a WebSocket. Any other upgrade that is offered, such as to
+// HTTP/2 by clients of ordinary requests, is none that the server has to take.
+func isSocket(r *http.Request) bool {
+	if r.Method != http.MethodGet {
+		return false
+	}
+	for _, offered := range r.Header.Values("Upgrade") {
+		for protocol := range strings.SplitSeq(offered, ",") {
+			if strings.EqualFold(strings.TrimSpace(protocol), "websocket") {
+				return true
+			}
+		}
+	}
+	return false
+}
 
 // subscriber is where the messages of one subscription go.
 type subscriber interface {
@@ -67,16 +81,13 @@ type subscriber interface {
 
 // subscribe runs a subscription until it or its client ends. The errors are those that it could not
 // begin with, or ended with; nil is a good end.
-func (t *transport) subscribe(ctx context.Context, executor graphql.GraphExecutor, params *graphql.RawParams, actor tenants.Actor, who credentials, to subscriber) gqlerror.List {
-	leave, err := t.streams.subscribe(t.bounds(), actor.Key)
+func (t *transport) subscribe(ctx context.Context, executor graphql.GraphExecutor, params *graphql.RawParams, actor tenants.Actor, who credentials, site string, to subscriber) gqlerror.List {
+	leave, err := t.streams.subscribe(t.bounds(), actor.Key, site)
 	if err != nil {
 		return gqlerror.List{t.faults.present(ctx, err)}
 	}
 	defer leave()
-	s := &subscription{authenticate: func(ctx context.Context) error {
-		_, err := t.api.actorFor(ctx, who)
-		return err
-	}}
+	s := &subscription{actor: actor, authenticate: func(ctx context.Context) (tenants.Actor, error) { return t.api.actorFor(ctx, who) }}
 	ctx, cancel := context.WithCancel(withSubscription(withLoaders(withActor(ctx, actor), newLoaders(t.resolver, actor, t.config.BatchWait)), s))
 	defer cancel()
 	operation, errs := executor.CreateOperationContext(ctx, params)

@@ -17,6 +17,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/holdfast/holdfast/graph"
+	"github.com/holdfast/holdfast/internal/ratelimit"
 )
 
 const mapChanged = `subscription($show: ID!, $since: String) { seatMapChanged(show: $show, since: $since) { since version asOf packed seats { index seatId status } } }`
@@ -90,6 +91,7 @@ func (c client) events(query string, variables vars) *feed {
 	request.Header = http.Header{"Authorization": {"Bearer " + c.key}, "Accept": {"text/event-stream"}, "Content-Type": {"application/json"}}
 	if c.session != "" {
 		request.Header.Set("Holdfast-Session", c.session)
+		request.Header.Set("X-Forwarded-For", "192.0.2.7")
 	}
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
@@ -434,7 +436,11 @@ func TestSubscribersAreBoundedAndTold(t *testing.T) {
 	h := newHouse(t, newServer(t, func(c *graph.Config) {
 		c.Streams, c.Metrics = streams, registry
 		c.MaxSubscribers, c.MaxSubscriptionsPerKey, c.MaxSubscribersPerAddress = 5, 2, 4
-		c.ClientAddress = func(r *http.Request) string { return r.Header.Get("Holdfast-Session") }
+		// Guests of these tests come from another address, as a proxy would say it.
+		var err error
+		if c.Addresses, err = ratelimit.NewAddresses([]string{"127.0.0.0/8", "::1"}, "X-Forwarded-For"); err != nil {
+			t.Fatal(err)
+		}
 	}))
 	one := h.page.events(mapChanged, vars{"show": h.show})
 	two := h.page.socket(mapChanged, vars{"show": h.show})

@@ -37,7 +37,7 @@ type transport struct {
 	answers  *answerCache
 	faults   *presenter
 	streams  *Streams
-	api      *api
+	api      *Handler
 	lanes    *lanes
 }
 

@@ -135,7 +135,7 @@ func (b *boards) showOf(key boardKey) *watchedShow {
 func (b *boards) begin(ctx context.Context, key boardKey, show *watchedShow) {
 	read, before := show.reading, show.latest
 	read.began = time.Now()
-	ctx = context.WithoutCancel(ctx)
+	ctx = db.Shared(ctx)
 	go func() {
 		limited, cancel := context.WithTimeout(ctx, boardReadTimeout)
 		defer cancel()

@@ -89,11 +89,11 @@ func (c *choiceMaps) of(ctx context.Context, show owner, hall *seating) (*choice
 	m.mu.Unlock()
 	switch {
 	case age > choiceMaxAge:
-		return m, c.readSince(ctx, m, time.Now().Add(-choiceMaxAge))
+		return m, c.readSince(db.Shared(ctx), m, time.Now().Add(-choiceMaxAge))
 	case refresh:
 		go func() {
 			// Its failure is told to whoever needs a younger map.
-			_ = c.readSince(context.WithoutCancel(ctx), m, time.Now())
+			_ = c.readSince(db.Shared(ctx), m, time.Now())
 			m.mu.Lock()
 			m.refreshing = false
 			m.mu.Unlock()

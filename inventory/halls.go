@@ -89,7 +89,7 @@ func (h *halls) ofShow(ctx context.Context, show owner) (*seating, error) {
 	}
 	// A chart is megabytes: many who want the first seats of a show read it once, and none's leaving ends it.
 	read, err, _ := h.reads.Do(fmt.Sprint(chart), func() (any, error) {
-		row, err := dbsqlc.New(h.db.Pool()).ChartGet(context.WithoutCancel(ctx), dbsqlc.ChartGetParams{TenantID: chart.tenant, Region: string(chart.region), ID: chart.stock})
+		row, err := dbsqlc.New(h.db.Pool()).ChartGet(db.Shared(ctx), dbsqlc.ChartGetParams{TenantID: chart.tenant, Region: string(chart.region), ID: chart.stock})
 		if err != nil {
 			return nil, db.Classify(fmt.Errorf("read the chart: %w", err))
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast/holdfast/graph"
 	"github.com/holdfast/holdfast/graph/explorer"
 	"github.com/holdfast/holdfast/internal/fault"
+	"github.com/holdfast/holdfast/internal/ratelimit"
 	"github.com/holdfast/holdfast/schema"
 )
 
@@ -39,7 +40,9 @@ type httpOptions struct {
 	admin http.Handler
 	// rateLimits bound callers; nil is not at all. lanes bound what runs at once; zero is the defaults.
 	rateLimits *graph.RateLimits
-	lanes      graph.Lanes
+	// addresses tell where requests come from.
+	addresses ratelimit.Addresses
+	lanes     graph.Lanes
 }
 
 // handler is everything that the process serves.
@@ -48,20 +51,16 @@ func (a *app) handler(options httpOptions) (http.Handler, error) {
 	config := graph.Config{
 		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Advisor: a.advisor, Events: a.events, Admission: a.admission, Authorizer: a.policy,
 		Introspection: options.introspection, Logger: a.logger, Metrics: a.store.registry, Streams: streams,
-		RateLimits: options.rateLimits, Lanes: options.lanes,
+		RateLimits: options.rateLimits, Addresses: options.addresses, Lanes: options.lanes,
 	}
 	api, err := graph.NewHandler(config)
 	if err != nil {
 		return nil, fmt.Errorf("set up the API: %w", err)
 	}
-	reports, err := graph.NewReports(config)
-	if err != nil {
-		return nil, fmt.Errorf("set up the reports: %w", err)
-	}
 	mux := http.NewServeMux()
 	mux.Handle("/graphql", api)
 	mux.Handle("GET /waiting-rooms/{address}", graph.NewWaitingRoomHandler(a.admission))
-	mux.Handle("/reports/", reports)
+	mux.Handle("/reports/", api.Reports())
 	if options.explorer != nil {
 		mux.Handle("/explorer/", http.StripPrefix("/explorer", explorer.Handler(*options.explorer)))
 		mux.Handle("GET /{$}", http.RedirectHandler("/explorer/", http.StatusSeeOther))

@@ -110,8 +110,12 @@ func (c *serveCommand) Run(ctx context.Context, root *cli) error {
 	if err != nil {
 		return err
 	}
+	addresses, err := c.addresses()
+	if err != nil {
+		return err
+	}
 	return root.withProcess(ctx, c.providerFlags, c.receiverFlags, c.regionMapFlag, []func(*db.Config){c.allowStale, c.share}, c.identityFlags, func(ctx context.Context, a *app) error {
-		options := httpOptions{introspection: c.Introspection, rateLimits: limits, lanes: c.lanes()}
+		options := httpOptions{introspection: c.Introspection, rateLimits: limits, addresses: addresses, lanes: c.lanes()}
 		if c.Explorer {
 			options.explorer = &explorer.Config{}
 		}

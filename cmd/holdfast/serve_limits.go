@@ -69,17 +69,26 @@ func (f limitFlags) validate() error {
 	if f.BackOfficeWait <= 0 {
 		return fmt.Errorf("--back-office-wait: expected a time such as 5s, got %s", f.BackOfficeWait)
 	}
+	if _, err := f.addresses(); err != nil {
+		return err
+	}
 	_, err := f.rateLimits()
 	return err
 }
 
-// rateLimits are nil when they are turned off.
-func (f limitFlags) rateLimits() (*graph.RateLimits, error) {
+// addresses tell where requests come from, whether or not anything is limited by that.
+func (f limitFlags) addresses() (ratelimit.Addresses, error) {
 	addresses, err := ratelimit.NewAddresses(f.TrustedProxies, f.ClientAddress)
 	if err != nil {
-		return nil, fmt.Errorf("--trusted-proxies, --client-address-header: %w", err)
+		return ratelimit.Addresses{}, fmt.Errorf("--trusted-proxies, --client-address-header: %w", err)
 	}
-	limits := &graph.RateLimits{Addresses: addresses, Callers: f.RateCallers}
+	return addresses, nil
+}
+
+// rateLimits are nil when they are turned off.
+func (f limitFlags) rateLimits() (*graph.RateLimits, error) {
+	limits := &graph.RateLimits{Callers: f.RateCallers}
+	var err error
 	allOff := true
 	for _, policy := range []struct {
 		flag, text string

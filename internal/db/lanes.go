@@ -23,7 +23,16 @@ func BackOffice(ctx context.Context) context.Context {
 	return context.WithValue(ctx, backOfficeKey{}, true)
 }
 
-func isBackOffice(ctx context.Context) bool { return ctx.Value(backOfficeKey{}) != nil }
+func isBackOffice(ctx context.Context) bool {
+	marked, _ := ctx.Value(backOfficeKey{}).(bool)
+	return marked
+}
+
+// Shared is the context of a read that others may wait for: it goes on when the caller who began it has
+// gone, and takes any connection although that caller may be the back office.
+func Shared(ctx context.Context) context.Context {
+	return context.WithValue(context.WithoutCancel(ctx), backOfficeKey{}, false)
+}
 
 // backOfficeShare gives out the back office's connections. The pool calls it as its tracer, which is
 // the one place that every statement passes on its way to a connection and back.
