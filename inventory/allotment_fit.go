@@ -369,12 +369,6 @@ func fitPoolTx(ctx context.Context, tx pgx.Tx, at place, stock unitStock, rows [
 	if to.shared == stock.sharedLimit {
 		return len(params.Buckets) > 0, nil
 	}
-	var shared []dbsqlc.PoolCountersLockRow
-	for _, row := range rows {
-		if row.PoolID == stock.unit && row.Bucket == sharedBucket {
-			shared = append(shared, row)
-		}
-	}
-	_, err = spreadCapacity(ctx, tx, at, stock.unit, shared, to.shared, stock.shards)
+	_, err = spreadCapacity(ctx, tx, at, stock.unit, rows, to.shared, stock.shards)
 	return true, err
 }

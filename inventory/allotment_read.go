@@ -66,7 +66,7 @@ func mayOnlySee(actor tenants.Actor) *tenants.ChannelID {
 	switch {
 	case !actor.Session.IsZero():
 		return &tenants.ChannelID{}
-	case actor.KeyType == tenants.KeyTypeAdmin:
+	case actor.IsStaff():
 		return nil
 	}
 	return &actor.Channel

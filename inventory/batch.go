@@ -333,6 +333,10 @@ func (b *batch) judge(ctx context.Context, tx pgx.Tx, f *facts, stock stock, jud
 			return nil, err
 		}
 		f.now = now
+		if !b.careful && b.needsAllotments(*f) {
+			// One came due meanwhile.
+			return nil, errLookCloser
+		}
 	}
 	var winners []won
 	soldOut := false

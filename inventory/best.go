@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
 )
 
@@ -131,6 +132,11 @@ func (s *Service) decideChosen(ctx context.Context, wishes []wish, seating map[u
 			tries++
 			alternatives = min(2*alternatives, maxAlternatives)
 		}
+		if outrun && tries > 1 {
+			// It may not be others who are quicker: a new block or other terms are seen by reading only. Where
+			// that fails, the next round chooses from what is known.
+			s.readAgain(ctx, wishes, later, round.begun)
+		}
 		slices.Sort(later)
 		if open = later; len(open) == 0 {
 			return answers, nil
@@ -141,6 +147,21 @@ func (s *Service) decideChosen(ctx context.Context, wishes []wish, seating map[u
 	}
 	s.claims.metrics.busy.WithLabelValues(busyOutrun).Add(float64(len(open)))
 	return answers, nil
+}
+
+// readAgain reads the maps of what some wishes choose from, unless that was done since an instant.
+func (s *Service) readAgain(ctx context.Context, wishes []wish, open []int, since time.Time) {
+	for _, i := range open {
+		for _, line := range wishes[i].claim.lines {
+			if line.Best == nil {
+				continue
+			}
+			m, ok := s.choices.maps.Peek(owner{place: placeOf(wishes[i].actor.Tenant, wishes[i].claim.region), stock: line.Best.Show.UUID})
+			if ok {
+				_ = s.choices.readSince(db.Shared(ctx), m, since)
+			}
+		}
+	}
 }
 
 // triedInVain is the refusal of a wish for which there were seats each time, and others were quicker each

@@ -117,8 +117,11 @@ func createBlockTx(ctx context.Context, tx pgx.Tx, at place, actor tenants.Actor
 	if err != nil {
 		return fmt.Errorf("count the blocks of a show: %w", err)
 	}
-	if n >= maxBlocksPerShow {
-		return fault.Conflict("the show has %d blocks that stand; release one first", n)
+	switch {
+	case n.Standing >= maxBlocksPerShow:
+		return fault.Conflict("the show has %d blocks that stand; release one first", n.Standing)
+	case n.Made >= maxBlocksEver:
+		return fault.Conflict("%d blocks were made of the show, the released ones counted, and there may be no more: change one that stands", n.Made)
 	}
 	now, err := block.take(ctx, tx, seats, func(time.Time) error { return nil })
 	if err != nil {

@@ -74,7 +74,7 @@ func continues(before, blocks []boardBlock) bool {
 func blockNumbers(blocks []boardBlock) map[uuid.UUID]uint16 {
 	numbers := make(map[uuid.UUID]uint16, len(blocks))
 	for i, block := range blocks {
-		numbers[block.id] = uint16(i + 1) //nolint:gosec // a show has far fewer
+		numbers[block.id] = uint16(i + 1) //nolint:gosec // at most maxBlocksEver
 	}
 	return numbers
 }

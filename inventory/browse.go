@@ -153,7 +153,7 @@ func (s *Service) Shows(ctx context.Context, actor tenants.Actor, filter ShowFil
 	params := dbsqlc.ShowsPageParams{
 		TenantID: actor.Tenant.UUID, Region: string(filter.Region), AfterStartsAt: filter.From.Add(-time.Microsecond),
 		Limited: !reach.Whole(), VenueIds: reach.Venues(false), ShowIds: reach.OneByOne(),
-		IncludeDrafts: seesDrafts(actor), MaxRows: int32(limit + 1), //nolint:gosec // at most MaxPage
+		IncludeDrafts: actor.IsStaff(), MaxRows: int32(limit + 1), //nolint:gosec // at most MaxPage
 	}
 	if filter.From.IsZero() {
 		params.AfterStartsAt = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -209,15 +209,11 @@ func (s *Service) ShowsByID(ctx context.Context, actor tenants.Actor, wanted []S
 	shows := make(map[ShowID]Show, len(rows))
 	for _, row := range rows {
 		show := showOf(row)
-		if (show.State != ShowStateDraft || seesDrafts(actor)) && reach.Covers(tenants.Place{Venue: row.VenueID, Show: row.ID}) {
+		if (show.State != ShowStateDraft || actor.IsStaff()) && reach.Covers(tenants.Place{Venue: row.VenueID, Show: row.ID}) {
 			shows[show.ID] = show
 		}
 	}
 	return shows, nil
-}
-
-func seesDrafts(actor tenants.Actor) bool {
-	return (actor.KeyType == tenants.KeyTypeAdmin || actor.KeyType == tenants.KeyTypeMember) && actor.Session.IsZero()
 }
 
 // EventsByID reads several events.

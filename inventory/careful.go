@@ -93,7 +93,8 @@ func (b *batch) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error)
 func (b *batch) reopenPools(ctx context.Context, tx pgx.Tx, f facts, s *stock) error {
 	reopened := false
 	for _, pool := range b.all.pools {
-		_, capacity, limits, taken := sharedStock(s.pools, pool, f.pools[pool].capacity)
+		capacity := f.pools[pool].capacity
+		_, limits, taken := sharedStock(s.pools, pool)
 		if limits >= capacity || taken >= capacity || f.pools[pool].allotted {
 			continue
 		}

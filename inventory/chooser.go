@@ -231,7 +231,7 @@ func (m *choiceMap) criteria(w wish, i int) (criteria, error) {
 	defer m.mu.Unlock()
 	want := criteria{
 		quantity: int(best.Quantity), accessible: int(best.Accessible), split: best.AllowSplit, channel: w.actor.Channel.UUID,
-		strict: m.strict && !exemptFromSeatRules(w.actor),
+		strict: m.strict && !w.actor.IsStaff(),
 	}
 	for j, level := range best.PriceLevels {
 		n := slices.Index(m.levels, level.UUID)

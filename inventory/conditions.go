@@ -69,7 +69,7 @@ func (c ConditionsScope) check(ctx context.Context, tx pgx.Tx, actor tenants.Act
 		switch {
 		case err != nil:
 			err = fmt.Errorf("read the show: %w", err)
-		case len(starts) == 0, ShowState(starts[0].State) == ShowStateDraft && !seesDrafts(actor):
+		case len(starts) == 0, ShowState(starts[0].State) == ShowStateDraft && !actor.IsStaff():
 			err = fault.NotFound("show")
 		default:
 			site = Site{Show: *c.Show, Venue: tenants.VenueID{Region: c.Show.Region, UUID: starts[0].VenueID}}

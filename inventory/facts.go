@@ -192,6 +192,9 @@ func (f *facts) readNights(ctx context.Context, tx pgx.Tx, at place, stays []sta
 // unitsOf is the show of a line, and how many of its units the line wants; a stay has neither.
 func (f *facts) unitsOf(line LineRequest) (show uuid.UUID, units int64) {
 	switch {
+	case line.Best != nil:
+		// It wants as many as it asked for, whatever was offered.
+		return line.Best.Show.UUID, line.Best.Quantity
 	case line.Seats != nil:
 		return line.Seats.Show.UUID, int64(len(line.Seats.Seats))
 	case line.Pool != nil:

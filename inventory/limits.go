@@ -75,6 +75,8 @@ const (
 	maxNamesPerEdit = 1000
 	// maxBlocksPerShow bounds the blocks of a show that stand at one time.
 	maxBlocksPerShow = 500
+	// maxBlocksEver bounds those that were ever made of a show: each map knows them all.
+	maxBlocksEver = 5_000
 	// maxBlockReason and maxBlockNote bound what is said of a block, in characters.
 	maxBlockReason = 200
 	maxBlockNote   = 1000

@@ -4,8 +4,6 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-
-	"github.com/holdfast/holdfast/tenants"
 )
 
 // The orphan rule and the rule of companions' seats. Both are judged in the claim, over rows that it
@@ -14,11 +12,6 @@ import (
 
 // maxCompanions is how many companions come with one wheelchair.
 const maxCompanions = 3
-
-// exemptFromSeatRules: the tenant's own staff sell as they see fit.
-func exemptFromSeatRules(actor tenants.Actor) bool {
-	return actor.KeyType == tenants.KeyTypeAdmin && actor.Session.IsZero()
-}
 
 // orphans are the seats that taking some places would leave alone: free, with a seat that is taken, an
 // aisle, a wall or a place for wheelchairs on either side. free says of a seat in reach of the places
@@ -92,7 +85,7 @@ func (h *seating) lone(take []int32) []int32 {
 // judgeNeighbours says which seats a wish would leave alone, if the terms forbid that, and which
 // companions' seats it wants without their wheelchair place.
 func (b *batch) judgeNeighbours(w wish, f facts, s stock) []RefusedLine {
-	if exemptFromSeatRules(w.actor) {
+	if w.actor.IsStaff() {
 		return nil
 	}
 	var refused []RefusedLine

@@ -100,12 +100,12 @@ func setShardsTx(ctx context.Context, tx pgx.Tx, at place, id uuid.UUID, shards 
 	return over, nil
 }
 
-// spreadCapacity shares a capacity over the shards of a pool: each keeps what it has sold, and the
+// spreadCapacity shares the capacity that every channel may sell over the shards of a pool: each keeps what it has sold, and the
 // rest is spread evenly over those that are sold from. While more is sold than there is, no single
 // shard can know when the pool is below its capacity again: then all limits are 0, and a claim that
 // looks closer spreads the capacity anew, see reopenPools.
 func spreadCapacity(ctx context.Context, tx pgx.Tx, at place, pool uuid.UUID, rows []dbsqlc.PoolCountersLockRow, capacity, shards int64) (over int64, err error) {
-	shared, capacity, _, taken := sharedStock(rows, pool, capacity)
+	shared, _, taken := sharedStock(rows, pool)
 	over = max(0, taken-capacity)
 	for _, row := range shared {
 		limit := row.Held + row.Booked

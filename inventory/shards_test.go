@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/uuid"
 	"pgregory.net/rapid"
 
 	"github.com/holdfast/holdfast/internal/dbtest"
@@ -110,6 +111,38 @@ func TestShardsThatAreTooManyKeepWhatTheyHaveSold(t *testing.T) {
 	}
 	_, err := tenant.Inventory.SetPoolShards(t.Context(), tenant.Owner, inventorytest.Random[inventory.PoolKind](), 2)
 	expectAnswer(t, tenant, err, "not_found: no such pool")
+}
+
+// What an allotment keeps is no part of what is split: all of the rest is for everybody, and no row of it
+// is closed.
+func TestShardsLeaveAllotmentsAlone(t *testing.T) {
+	t.Parallel()
+	tenant := inventorytest.New(t)
+	hall := tenant.Hall(0, inventorytest.PoolOf("Floor", 100, 1))
+	pool, partner, guest := hall.Pools[0], tenant.Partner("Fan club"), tenant.Guest()
+	tenant.SetTerms(inventory.TermsChange{MaxQuantityPerHold: inventorytest.Of[int64](100)})
+	input := pool.Part(partner.Actor.Channel, 30)
+	input.Definite = true
+	if _, err := tenant.Inventory.CreateAllotment(t.Context(), tenant.Owner, inventorytest.Key(), input); err != nil {
+		t.Fatal(tenant.Explain(err))
+	}
+	guest.Hold(pool.Units(45))
+	for _, shards := range []int64{4, 2, 7} {
+		if over := pool.SetShards(shards); over != 0 {
+			t.Errorf("oversold by %d", over)
+		}
+		var limits int64
+		if err := tenant.DB.Pool().QueryRow(t.Context(), "SELECT sum(sell_limit)::bigint FROM pool_counters WHERE tenant_id = $1 AND bucket = $2", tenant.ID.UUID, uuid.Nil).Scan(&limits); err != nil || limits != 70 {
+			t.Errorf("over %d shards the limits are %d, want 70: %v", shards, limits, err)
+		}
+	}
+	tenant.Audit()
+	other := tenant.Guest()
+	other.Refused("SOLD_OUT Floor left 25", pool.Units(26))
+	other.Hold(pool.Units(25))
+	partner.Hold(pool.Units(30))
+	partner.Refused("SOLD_OUT Floor left 0 yours", pool.Units(1))
+	tenant.Audit()
 }
 
 // Whatever is held, given back, resized and split: a quantity is had as long as the pool has it anywhere,

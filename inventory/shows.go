@@ -500,21 +500,17 @@ func (s *Service) SetPoolCapacity(ctx context.Context, actor tenants.Actor, id P
 	})
 }
 
-// sharedStock adds up the counters of one pool that every channel may sell: what the capacity leaves
-// them besides the channels' own, their limits, and what they have sold.
-func sharedStock(rows []dbsqlc.PoolCountersLockRow, pool uuid.UUID, capacity int64) (shared []dbsqlc.PoolCountersLockRow, left, limits, taken int64) {
+// sharedStock adds up the counters of one pool that every channel may sell: their limits, and what they
+// have sold.
+func sharedStock(rows []dbsqlc.PoolCountersLockRow, pool uuid.UUID) (shared []dbsqlc.PoolCountersLockRow, limits, taken int64) {
 	for _, row := range rows {
-		switch {
-		case row.PoolID != pool:
-		case row.Bucket == sharedBucket:
+		if row.PoolID == pool && row.Bucket == sharedBucket {
 			shared = append(shared, row)
 			limits += row.SellLimit
 			taken += row.Held + row.Booked
-		default:
-			capacity -= row.SellLimit
 		}
 	}
-	return shared, max(0, capacity), limits, taken
+	return shared, limits, taken
 }
 
 // create runs a command that makes one entity: claim the key for a fresh id, make it, and answer a

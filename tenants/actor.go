@@ -54,6 +54,12 @@ type Actor struct {
 	Origin Origin
 }
 
+// IsStaff reports whether one of the seller's own people acts, with an admin key or signed in, and not for
+// a guest whose session the request presents.
+func (a Actor) IsStaff() bool {
+	return (a.KeyType == KeyTypeAdmin || a.KeyType == KeyTypeMember) && a.Session.IsZero()
+}
+
 // Origin is from where a request came. A command that is run on the server itself has none.
 type Origin struct {
 	// Address is the peer's network address, without its port.

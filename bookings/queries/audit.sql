@@ -152,13 +152,13 @@ ORDER BY violations
 LIMIT @max_examples;
 
 -- name: AuditNightLimits :many
--- The shared stock of a night is what the plan leaves besides the channels' own.
+-- The shared stock of a night is what the plan says. Of nights with allotments AuditAllotments asks.
 SELECT p.tenant_id, p.region, p.room_type_id, p.night, count(*) OVER () AS violations
 FROM night_plans p
 LEFT JOIN night_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.room_type_id = p.room_type_id
     AND c.bucket = '00000000-0000-0000-0000-000000000000'::uuid AND c.night = p.night
 WHERE (@every_tenant::boolean OR p.tenant_id = @tenant_id::uuid)
-    AND (c.night IS NULL OR c.sell_limit <> GREATEST(0, p.physical - p.out_of_order + p.oversell - p.allotted))
+    AND (c.night IS NULL OR NOT p.has_allotment AND c.sell_limit <> p.physical - p.out_of_order + p.oversell)
 ORDER BY violations
 LIMIT @max_examples;
 

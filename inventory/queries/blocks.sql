@@ -19,9 +19,9 @@ WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id
 ORDER BY created_at, id;
 
 -- name: BlocksCount :one
-SELECT count(*) AS blocks
+SELECT COALESCE(sum(CASE WHEN state = 'ACTIVE' THEN 1 ELSE 0 END), 0)::bigint AS standing, count(*) AS made
 FROM seat_blocks
-WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id AND state = 'ACTIVE';
+WHERE tenant_id = @tenant_id AND region = @region AND show_id = @show_id;
 
 -- name: ShowForBlock :one
 -- The show's row is locked, so that the changes of one show's blocks follow one another.

@@ -927,7 +927,7 @@ FROM night_plans p
 LEFT JOIN night_counters c ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.room_type_id = p.room_type_id
     AND c.bucket = '00000000-0000-0000-0000-000000000000'::uuid AND c.night = p.night
 WHERE ($1::boolean OR p.tenant_id = $2::uuid)
-    AND (c.night IS NULL OR c.sell_limit <> GREATEST(0, p.physical - p.out_of_order + p.oversell - p.allotted))
+    AND (c.night IS NULL OR NOT p.has_allotment AND c.sell_limit <> p.physical - p.out_of_order + p.oversell)
 ORDER BY violations
 LIMIT $3
 `
@@ -946,7 +946,7 @@ type AuditNightLimitsRow struct {
 	Violations int64
 }
 
-// The shared stock of a night is what the plan leaves besides the channels' own.
+// The shared stock of a night is what the plan says. Of nights with allotments AuditAllotments asks.
 func (q *Queries) AuditNightLimits(ctx context.Context, arg AuditNightLimitsParams) ([]AuditNightLimitsRow, error) {
 	rows, err := q.db.Query(ctx, auditNightLimits, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {

@@ -450,9 +450,9 @@ func (q *Queries) BlocksByID(ctx context.Context, arg BlocksByIDParams) ([]Block
 }
 
 const blocksCount = `-- name: BlocksCount :one
-SELECT count(*) AS blocks
+SELECT COALESCE(sum(CASE WHEN state = 'ACTIVE' THEN 1 ELSE 0 END), 0)::bigint AS standing, count(*) AS made
 FROM seat_blocks
-WHERE tenant_id = $1 AND region = $2 AND show_id = $3 AND state = 'ACTIVE'
+WHERE tenant_id = $1 AND region = $2 AND show_id = $3
 `
 
 type BlocksCountParams struct {
@@ -461,11 +461,16 @@ type BlocksCountParams struct {
 	ShowID   uuid.UUID
 }
 
-func (q *Queries) BlocksCount(ctx context.Context, arg BlocksCountParams) (int64, error) {
+type BlocksCountRow struct {
+	Standing int64
+	Made     int64
+}
+
+func (q *Queries) BlocksCount(ctx context.Context, arg BlocksCountParams) (BlocksCountRow, error) {
 	row := q.db.QueryRow(ctx, blocksCount, arg.TenantID, arg.Region, arg.ShowID)
-	var blocks int64
-	err := row.Scan(&blocks)
-	return blocks, err
+	var i BlocksCountRow
+	err := row.Scan(&i.Standing, &i.Made)
+	return i, err
 }
 
 const blocksDue = `-- name: BlocksDue :many
