@@ -25,7 +25,7 @@ func placeOf(tenant tenants.TenantID, show inventory.ShowID) place {
 // Open gives a show a waiting room. While it is open, guests hold units of the show with a grant of
 // the room only. A show has one room; one that has closed may be opened again, with nobody in it.
 func (s *Service) Open(ctx context.Context, actor tenants.Actor, requestKey string, input NewRoom) (Room, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionWaitingRoomManage, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionWaitingRoomManage, input.Show); err != nil {
 		return Room{}, err
 	}
 	if err := request.ValidateKey(requestKey); err != nil {
@@ -138,7 +138,7 @@ func (s *Service) CloseRoom(ctx context.Context, actor tenants.Actor, show inven
 
 // set changes a room under its lock.
 func (s *Service) set(ctx context.Context, actor tenants.Actor, show inventory.ShowID, change func(room Room, now time.Time) (Room, error)) (Room, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionWaitingRoomManage, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionWaitingRoomManage, show); err != nil {
 		return Room{}, err
 	}
 	at := placeOf(actor.Tenant, show)
@@ -237,20 +237,25 @@ func (s *Service) Waiting(ctx context.Context, actor tenants.Actor, show invento
 // Address is where the room's public document is read, below the path that the server chose for
 // such documents.
 func (s *Service) Address(ctx context.Context, actor tenants.Actor, show inventory.ShowID) (string, error) {
-	if err := s.authorizer.Authorize(actor, policies.ActionWaitingRoomRead, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, policies.ActionWaitingRoomRead, show); err != nil {
 		return "", err
 	}
 	return s.address(ctx, placeOf(actor.Tenant, show))
 }
 
 func (s *Service) room(ctx context.Context, actor tenants.Actor, action tenants.Action, show inventory.ShowID) (*state, error) {
-	if err := s.authorizer.Authorize(actor, action, actor.Tenant); err != nil {
+	if err := s.authorizeAt(ctx, actor, action, show); err != nil {
 		return nil, err
 	}
 	if actor.Tenant.UUID == uuid.Nil {
 		return nil, fault.NotFound("waiting room")
 	}
 	return s.look(ctx, s.crowdOf(placeOf(actor.Tenant, show)))
+}
+
+// authorizeAt authorises an action on the room of a show.
+func (s *Service) authorizeAt(ctx context.Context, actor tenants.Actor, action tenants.Action, show inventory.ShowID) error {
+	return inventory.AuthorizeAt(ctx, s.db.Pool(), s.authorizer, actor, action, "show", show.Region, show.UUID)
 }
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }

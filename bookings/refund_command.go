@@ -91,7 +91,8 @@ func (s *Service) refundBookingTx(ctx context.Context, tx pgx.Tx, actor tenants.
 	if err != nil {
 		return payments.Refund{}, err
 	}
-	if err := within(ctx, tx, actor, may.where, booking); err != nil {
+	limited, err := may.overTx(ctx, tx, actor, booking)
+	if err != nil {
 		return payments.Refund{}, err
 	}
 	if input.Amount.Currency != booking.Total.Currency {
@@ -114,7 +115,7 @@ func (s *Service) refundBookingTx(ctx context.Context, tx pgx.Tx, actor tenants.
 	if rest := attempt.Left(); input.Amount.Minor > rest.Minor {
 		return payments.Refund{}, tooHigh(rest)
 	}
-	if may.limited {
+	if limited {
 		if err := withinLimitTx(ctx, tx, actor, booking, input.Amount); err != nil {
 			return payments.Refund{}, err
 		}
@@ -142,24 +143,34 @@ func (s *Service) refundBookingTx(ctx context.Context, tx pgx.Tx, actor tenants.
 	})
 }
 
-// refundRight is with what right money is given back: where, by the authorizer's answer, and whether
-// only up to the limit of the member's roles.
-type refundRight struct {
-	where   error
-	limited bool
-}
+// refundRight is with what right money is given back: the authorizer's answers about doing so without a
+// limit, and up to the limit of the member's roles. Either may hold at some places only.
+type refundRight struct{ any, limited error }
 
 func (s *Service) mayRefund(actor tenants.Actor) (refundRight, error) {
-	may := s.authorizer.Authorize(actor, policies.ActionRefundCreate, actor.Tenant)
-	_, refusal := tenants.ReachOf(may)
-	if refusal == nil {
-		return refundRight{where: may}, nil
+	may := refundRight{
+		any:     s.authorizer.Authorize(actor, policies.ActionRefundCreate, actor.Tenant),
+		limited: s.authorizer.Authorize(actor, policies.ActionRefundLimited, actor.Tenant),
 	}
-	limited := s.authorizer.Authorize(actor, policies.ActionRefundLimited, actor.Tenant)
-	if _, err := tenants.ReachOf(limited); err != nil {
+	_, refusal := tenants.ReachOf(may.any)
+	if _, err := tenants.ReachOf(may.limited); refusal != nil && err != nil {
 		return refundRight{}, refusal
 	}
-	return refundRight{where: limited, limited: true}, nil
+	return may, nil
+}
+
+// overTx says with which of the rights money of a booking is given back: the wider one where it reaches.
+func (r refundRight) overTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, booking Booking) (limited bool, err error) {
+	if _, refusal := tenants.ReachOf(r.any); refusal == nil {
+		err := within(ctx, tx, actor, r.any, booking)
+		if err == nil || fault.KindOf(err) != fault.KindNotFound {
+			return false, err
+		}
+	}
+	if _, refusal := tenants.ReachOf(r.limited); refusal != nil {
+		return false, fault.NotFound("booking")
+	}
+	return true, within(ctx, tx, actor, r.limited, booking)
 }
 
 // withinLimitTx refuses what would bring all that a member gave back on a locked booking above the
@@ -171,9 +182,19 @@ func withinLimitTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, booking 
 	if err != nil {
 		return fmt.Errorf("add up what a member gave back on booking %s: %w", booking.ID, err)
 	}
-	limit, ok := actor.Grants.RefundLimit(amount.Currency)
-	if !ok {
-		return fault.Denied("your roles give nothing back in %s", amount.Currency)
+	var limit money.Amount
+	for _, placed := range actor.Grants.RefundLimits(amount.Currency) {
+		covers, err := inventory.WithinReach(ctx, tx, actor.Tenant, placed.Answer(), booking.ID.Region, booking.Lines)
+		if err != nil {
+			return err
+		}
+		if covers {
+			limit = placed.Amount
+			break
+		}
+	}
+	if limit.Minor == 0 {
+		return fault.Denied("your roles give nothing back in %s here", amount.Currency)
 	}
 	if given+amount.Minor > limit.Minor {
 		return fault.Denied("your roles give back up to %s on one booking, and %s of it is left", limit, money.Amount{Minor: max(0, limit.Minor-given), Currency: limit.Currency})

@@ -246,8 +246,9 @@ func judgeReference(encoded string, now time.Time) (subject string, err error) {
 		return "", fault.Unauthenticated(referenceForm)
 	}
 	switch {
-	case claims.Issued > now.Add(referenceSkew).Unix(), claims.Expires <= claims.Issued,
-		claims.Expires-claims.Issued > int64(MaxReferenceLifetime.Seconds()):
+	// A difference of what anybody may have written could overflow.
+	case claims.Issued <= 0, claims.Issued > now.Add(referenceSkew).Unix(), claims.Expires <= claims.Issued,
+		claims.Expires > claims.Issued+int64(MaxReferenceLifetime.Seconds()):
 		return "", fault.Unauthenticated(referenceTimes)
 	case now.Unix() >= claims.Expires:
 		return "", fault.Unauthenticated(referenceExpired)

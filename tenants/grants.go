@@ -1,11 +1,13 @@
 package tenants
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 
 	"github.com/google/uuid"
 
+	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/internal/money"
 )
 
@@ -67,15 +69,28 @@ type Place struct {
 // Grants are what one member may do and where: each role once, with all places that it is bound to.
 // They never change; a change of a member's roles makes new ones.
 type Grants struct {
-	roles []Grant
+	roles  []Grant
+	limits []RefundLimit
 }
 
 // Grant is one role, in the whole tenant or at some places.
 type Grant struct {
-	Role Role
-	// RefundLimits are the most that this role gives back on one booking, one for each currency.
-	RefundLimits []money.Amount
-	reach        places
+	Role  Role
+	reach places
+}
+
+// RefundLimit is the most that a member gives back on one booking, and where.
+type RefundLimit struct {
+	Amount money.Amount
+	Reach  Reach
+}
+
+// Answer is the limit's reach in the form of an Authorizer's answer.
+func (l RefundLimit) Answer() error {
+	if l.Reach.Whole() {
+		return nil
+	}
+	return &LimitedError{Reach: l.Reach, Refusal: fault.Denied("the limit does not hold here")}
 }
 
 // places are what a role is bound to: the whole tenant, all its hotels, or each by itself. halls are the venues of shows that it is bound to: who works
@@ -94,32 +109,47 @@ func NewGrants(bindings []Binding) *Grants {
 		if !ok {
 			i = len(g.roles)
 			at[binding.Role] = i
-			g.roles = append(g.roles, Grant{Role: binding.Role, reach: places{
-				properties: map[uuid.UUID]struct{}{}, venues: map[uuid.UUID]struct{}{}, shows: map[uuid.UUID]struct{}{}, halls: map[uuid.UUID]struct{}{},
-			}})
+			g.roles = append(g.roles, Grant{Role: binding.Role, reach: newPlaces()})
 		}
-		grant := &g.roles[i]
-		switch binding.Scope.Kind {
-		case ScopeKindTenant:
-			// A chain is its hotels, and not the halls that may belong to the same tenant.
-			if binding.Role == RoleChainManager {
-				grant.reach.hotels = true
-			} else {
-				grant.reach.whole = true
-			}
-		case ScopeKindProperty:
-			grant.reach.properties[binding.Scope.ID] = struct{}{}
-		case ScopeKindVenue:
-			grant.reach.venues[binding.Scope.ID] = struct{}{}
-		case ScopeKindShow:
-			grant.reach.shows[binding.Scope.ID] = struct{}{}
-			grant.reach.halls[binding.Scope.Venue] = struct{}{}
-		}
+		g.roles[i].reach.add(binding)
 		if binding.RefundLimit != nil {
-			grant.RefundLimits = append(grant.RefundLimits, *binding.RefundLimit)
+			alone := newPlaces()
+			alone.add(binding)
+			g.limits = append(g.limits, RefundLimit{Amount: *binding.RefundLimit, Reach: alone.reach()})
 		}
 	}
 	return g
+}
+
+func newPlaces() places {
+	return places{properties: map[uuid.UUID]struct{}{}, venues: map[uuid.UUID]struct{}{}, shows: map[uuid.UUID]struct{}{}, halls: map[uuid.UUID]struct{}{}}
+}
+
+// add adds what a binding is bound to.
+func (p *places) add(binding Binding) {
+	switch binding.Scope.Kind {
+	case ScopeKindTenant:
+		// A chain is its hotels, and not the halls that may belong to the same tenant.
+		if binding.Role == RoleChainManager {
+			p.hotels = true
+		} else {
+			p.whole = true
+		}
+	case ScopeKindProperty:
+		p.properties[binding.Scope.ID] = struct{}{}
+	case ScopeKindVenue:
+		p.venues[binding.Scope.ID] = struct{}{}
+	case ScopeKindShow:
+		p.shows[binding.Scope.ID] = struct{}{}
+		p.halls[binding.Scope.Venue] = struct{}{}
+	}
+}
+
+func (p *places) reach() Reach {
+	if p.whole {
+		return Whole()
+	}
+	return Reach{parts: []*places{p}}
 }
 
 // Roles are the roles, each once.
@@ -153,21 +183,20 @@ func (g *Grants) Reach(fits func(Role) bool) Reach {
 	return reach
 }
 
-// RefundLimit is the most that the member gives back on one booking paid in a currency: the highest
-// of the member's bindings, or nothing.
-func (g *Grants) RefundLimit(currency money.Currency) (money.Amount, bool) {
-	var limit money.Amount
+// RefundLimits are the most that the member gives back on one booking paid in a currency, the highest
+// first, each with where it holds.
+func (g *Grants) RefundLimits(currency money.Currency) []RefundLimit {
+	var limits []RefundLimit
 	if g == nil {
-		return limit, false
+		return limits
 	}
-	for _, grant := range g.roles {
-		for _, amount := range grant.RefundLimits {
-			if amount.Currency == currency && amount.Minor > limit.Minor {
-				limit = amount
-			}
+	for _, limit := range g.limits {
+		if limit.Amount.Currency == currency {
+			limits = append(limits, limit)
 		}
 	}
-	return limit, limit.Minor > 0
+	slices.SortStableFunc(limits, func(a, b RefundLimit) int { return cmp.Compare(b.Amount.Minor, a.Amount.Minor) })
+	return limits
 }
 
 // Reach is where in a tenant an actor may do something: everywhere, or at some places.

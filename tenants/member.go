@@ -14,6 +14,7 @@ import (
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/internal/ids"
+	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/tenants/internal/dbsqlc"
 )
 
@@ -161,16 +162,19 @@ func inviteTx(ctx context.Context, tx pgx.Tx, command command, tenantID TenantID
 
 // loggedMember is what the log of changes keeps of a member.
 func loggedMember(m Member) any {
-	type role struct{ Role, ScopeKind, Scope string }
+	type role struct {
+		Role, ScopeKind, Scope string
+		RefundLimit            *money.Amount
+	}
 	roles := make([]role, len(m.Bindings))
 	for i, b := range m.Bindings {
-		roles[i] = role{Role: string(b.Role), ScopeKind: string(b.Scope.Kind), Scope: b.Scope.ID.String()}
+		roles[i] = role{Role: string(b.Role), ScopeKind: string(b.Scope.Kind), Scope: b.Scope.ID.String(), RefundLimit: b.RefundLimit}
 	}
 	return struct {
-		State string
-		Email string
-		Roles []role
-	}{string(m.State), m.Email, roles}
+		State, Issuer, Subject, Email string
+		Channel                       string
+		Roles                         []role
+	}{string(m.State), m.Issuer, m.Subject, m.Email, m.Channel.String(), roles}
 }
 
 // claimMemberTx takes the request key of a change to a tenant's members, and the lock under which such

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast/holdfast/internal/db"
@@ -52,16 +53,18 @@ func (s *Service) RotateKey(ctx context.Context, actor Actor, requestKey string,
 	if err != nil {
 		return KeyCreated{}, err
 	}
-	// The old key's type is known in the transaction; its id is not.
+	// The old key's type is known in the transaction only. What is drawn is drawn once: a transaction that
+	// is run again after its commit was not answered finds the token that it has made.
 	fresh := ids.NewGlobal[KeyKind]()
+	body := newTokenBody(fresh.UUID)
 	created, err := db.Replayable(ctx, s.db, "tenants.RotateKey", func(ctx context.Context, tx pgx.Tx) (KeyCreated, error) {
-		return rotateTx(ctx, tx, command, fresh, input)
+		return rotateTx(ctx, tx, command, fresh, body, input)
 	})
 	s.keys.dropWhere(func(known knownKey) bool { return known.actor.Key == input.Key })
 	return created, err
 }
 
-func rotateTx(ctx context.Context, tx pgx.Tx, command command, fresh KeyID, input KeyRotation) (KeyCreated, error) {
+func rotateTx(ctx context.Context, tx pgx.Tx, command command, fresh KeyID, body string, input KeyRotation) (KeyCreated, error) {
 	queries := dbsqlc.New(tx)
 	tenant, err := tenantTx(ctx, queries, input.Tenant)
 	if err != nil {
@@ -72,7 +75,7 @@ func rotateTx(ctx context.Context, tx pgx.Tx, command command, fresh KeyID, inpu
 		return KeyCreated{}, err
 	}
 	if replayed {
-		return keyCreatedTx(ctx, queries, input.Tenant, earlier, issuedKey{})
+		return keyRotatedTx(ctx, queries, input.Tenant, earlier, body)
 	}
 	row, err := queries.KeyGet(ctx, dbsqlc.KeyGetParams{ID: input.Key.UUID, TenantID: uuidOrNull(input.Tenant.UUID)})
 	if db.IsNoRows(err) {
@@ -97,7 +100,7 @@ func rotateTx(ctx context.Context, tx pgx.Tx, command command, fresh KeyID, inpu
 		return KeyCreated{}, fmt.Errorf("end the key %s: %w", input.Key, err)
 	}
 	old := keyOf(row)
-	issue := issueKey(fresh, old.Type, old.Mode)
+	issue := issuedKey{id: fresh, keyType: old.Type, mode: old.Mode, token: keyPrefix(old.Type, old.Mode) + body}
 	key, err := insertKeyTx(ctx, queries, input.Tenant, issue, NewKey{
 		Name: old.Name, Channel: old.Channel, ExpiresAt: input.ExpiresAt, AllowedOrigins: old.AllowedOrigins,
 	}, old.ID)
@@ -107,6 +110,15 @@ func rotateTx(ctx context.Context, tx pgx.Tx, command command, fresh KeyID, inpu
 	return KeyCreated{Key: key, Secret: issue.token}, AuditAsTx(ctx, tx, input.Tenant, command.author, Change{
 		Action: ActionKeyCreate, Resource: key.ID, Before: old, After: key,
 	})
+}
+
+// keyRotatedTx is keyCreatedTx for a key whose type is that of another one.
+func keyRotatedTx(ctx context.Context, queries *dbsqlc.Queries, tenant TenantID, id uuid.UUID, body string) (KeyCreated, error) {
+	made, err := keyCreatedTx(ctx, queries, tenant, id, issuedKey{})
+	if err != nil {
+		return KeyCreated{}, err
+	}
+	return keyCreatedTx(ctx, queries, tenant, id, issuedKey{token: keyPrefix(made.Key.Type, made.Key.Mode) + body})
 }
 
 // checkOrigins accepts the pages that may present a key, as browsers name them.
