@@ -43,6 +43,10 @@ const (
 	// What was learnt of a hotel is kept for a while: its past does not change by the minute.
 	keptModels   = 64
 	modelMinutes = 60
+	// learnTime bounds the reading of a hotel's past, which goes on when whoever asked first has gone.
+	learnTime = time.Minute
+	// keptProofs is for how many terms of a question each hotel's proof is kept.
+	keptProofs = 16
 	// proofShare is the part of the history that the model for the proof learns from.
 	proofShare = 2.0 / 3
 )
@@ -302,7 +306,11 @@ type hotelPast struct {
 	unseen       []oversell.Stay
 	from, to     civil.Date
 	rooms        map[planNight]dbsqlc.AdvicePlansRow
+	// proofs are by the terms of a question; to replay years of stays takes longer than to ask.
+	proofs *expirable.LRU[proofKey, AdviceProof]
 }
+
+type proofKey struct{ walkPercent, mostPercent int64 }
 
 type planNight struct {
 	roomType string
@@ -319,21 +327,28 @@ func (a *Advisor) past(ctx context.Context, tenant tenants.TenantID, roomType in
 	if known, ok := a.kept.Get(key); ok {
 		return known, nil
 	}
-	learnt, err, _ := a.learning.Do(fmt.Sprint(key), func() (any, error) {
+	learning := a.learning.DoChan(fmt.Sprint(key), func() (any, error) {
 		// Others may wait for it, so it goes on when the first caller has gone.
-		past, err := a.learn(context.WithoutCancel(ctx), tenant, roomType, hotel, today)
+		learn, cancel := context.WithTimeout(context.WithoutCancel(ctx), learnTime)
+		defer cancel()
+		past, err := a.learn(learn, tenant, roomType, hotel, today)
 		if err == nil {
 			a.kept.Add(key, past)
 		}
 		return past, err
 	})
-	past, _ := learnt.(*hotelPast)
-	return past, err
+	select {
+	case <-ctx.Done():
+		return nil, fmt.Errorf("learn from a hotel's past: %w", ctx.Err())
+	case learnt := <-learning:
+		past, _ := learnt.Val.(*hotelPast)
+		return past, learnt.Err
+	}
 }
 
 func (a *Advisor) learn(ctx context.Context, tenant tenants.TenantID, roomType inventory.RoomTypeID, hotel adviceHotel, today civil.Date) (*hotelPast, error) {
 	first, last, region := today.AddDays(-adviceDays), today.AddDays(-1), string(roomType.Region)
-	past := &hotelPast{to: last, rooms: map[planNight]dbsqlc.AdvicePlansRow{}}
+	past := &hotelPast{to: last, rooms: map[planNight]dbsqlc.AdvicePlansRow{}, proofs: expirable.NewLRU[proofKey, AdviceProof](keptProofs, nil, 0)}
 	// May be stale: it is about what is over.
 	stays, err := db.InSnapshot(ctx, a.db, func(ctx context.Context, tx pgx.Tx) ([]oversell.Stay, error) {
 		queries := dbsqlc.New(tx)
@@ -366,7 +381,7 @@ func (a *Advisor) learn(ctx context.Context, tenant tenants.TenantID, roomType i
 	if err != nil {
 		return nil, err
 	}
-	past.prove(stays)
+	past.split(stays)
 	return past, nil
 }
 
@@ -386,15 +401,15 @@ func pastStays(rows []dbsqlc.AdviceHistoryRow, zone *time.Location) []oversell.S
 		default:
 			stay.Cancelled = civil.DateOf(row.CancelledAt.In(zone))
 		}
-		for range row.RoomNights / row.Nights {
+		for range row.Rooms {
 			stays = append(stays, stay)
 		}
 	}
 	return stays
 }
 
-// prove keeps a model of the older stays, if they are enough, and the others to judge it by.
-func (p *hotelPast) prove(stays []oversell.Stay) {
+// split keeps a model of the older stays, if they are enough, and the others to judge it by.
+func (p *hotelPast) split(stays []oversell.Stay) {
 	p.from = stays[int(float64(len(stays))*proofShare)].Arrival
 	var older []oversell.Stay
 	for _, stay := range stays {
@@ -415,6 +430,17 @@ func (p *hotelPast) prove(stays []oversell.Stay) {
 func proofDaysOut() []int { return []int{1, 7, 30} }
 
 func (p *hotelPast) proof(q AdviceQuestion, currency money.Currency) AdviceProof {
+	key := proofKey{walkPercent: q.WalkPercent, mostPercent: q.MostPercent}
+	if known, ok := p.proofs.Get(key); ok {
+		return known
+	}
+	proof := p.prove(q, currency)
+	p.proofs.Add(key, proof)
+	return proof
+}
+
+// prove replays the stays that the older model has not seen.
+func (p *hotelPast) prove(q AdviceQuestion, currency money.Currency) AdviceProof {
 	proof := AdviceProof{From: p.from, To: p.to, Currency: currency}
 	if p.older == nil {
 		return proof

@@ -112,6 +112,26 @@ func TestAdviceFromTheHotelsOwnPast(t *testing.T) {
 	}
 }
 
+// A stay that was shortened is over when its guests have left, and is as long as they were there.
+func TestAdviceCountsTheNightsThatWereKept(t *testing.T) {
+	t.Parallel()
+	s := openAdvice(t, pastDays)
+	s.Exec(`INSERT INTO booking_lines (tenant_id, region, booking_id, ordinal, item, kind, property_id, room_type_id, night, bucket, quantity, amount_minor, state)
+		SELECT l.tenant_id, l.region, l.booking_id, 1, l.item, l.kind, l.property_id, l.room_type_id, $2::date + 5, l.bucket, 3, 70000, 'CANCELLED'
+		FROM booking_lines l JOIN bookings b ON b.tenant_id = l.tenant_id AND b.region = l.region AND b.id = l.booking_id
+		WHERE l.tenant_id = $1 AND l.state = 'BOOKED' AND b.reference LIKE 'PAST%'`, s.today)
+	advice, err := s.advisor.Advise(t.Context(), s.Owner, s.question(1, 31))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if advice.Learnt != pastDays*pastPerDay {
+		t.Errorf("learnt from %d stays, expected %d", advice.Learnt, pastDays*pastPerDay)
+	}
+	if far := advice.Nights[30].Advised; far < 2 || far > 6 {
+		t.Errorf("in a month %d are advised", far)
+	}
+}
+
 // What is advised can be sold, and no more.
 func TestAppliedAdviceSells(t *testing.T) {
 	t.Parallel()

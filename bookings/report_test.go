@@ -15,7 +15,7 @@ import (
 )
 
 // onNight is what the lines of one night say.
-type onNight struct{ held, booked, revenue, sold, cancelled, before, after int64 }
+type onNight struct{ held, booked, revenue, sold, cancelled, before, after, revenueBefore, revenueAfter int64 }
 
 // linesByNight adds up the lines of a tenant themselves, one by one, as a clerk would.
 func linesByNight(t *testing.T, b box, since, until time.Time) map[string]onNight {
@@ -59,10 +59,10 @@ WHERE l.tenant_id = $1 AND l.kind = 'NIGHT'`, b.ID.UUID)
 				n.cancelled += quantity
 			}
 			if bookedAt.Before(since) && !gone(since) {
-				n.before += quantity
+				n.before, n.revenueBefore = n.before+quantity, n.revenueBefore+amount
 			}
 			if bookedAt.Before(until) && !gone(until) {
-				n.after += quantity
+				n.after, n.revenueAfter = n.after+quantity, n.revenueAfter+amount
 			}
 		}
 		nights[night] = n
@@ -152,11 +152,23 @@ func (b box) compareReports(t *testing.T, rooms []*inventorytest.Room, since, un
 	if err != nil {
 		t.Fatal(err)
 	}
+	reported := map[string]bookings.PickedUpNight{}
 	for _, n := range pickUp.Nights {
-		lines := want[fmt.Sprintf("%s %s", n.RoomType.UUID, n.Night)]
-		if n.Sold != lines.sold || n.Cancelled != lines.cancelled || n.RoomsBefore != lines.before || n.RoomsAfter != lines.after || n.RoomsBefore+n.Sold-n.Cancelled != n.RoomsAfter {
-			t.Errorf("%s %s: the pick-up is %+v, the lines say %+v", n.Name, n.Night, n, lines)
+		reported[fmt.Sprintf("%s %s", n.RoomType.UUID, n.Night)] = n
+	}
+	picked := 0
+	for night, lines := range want {
+		n := reported[night]
+		if n.Sold != lines.sold || n.Cancelled != lines.cancelled || n.RoomsBefore != lines.before || n.RoomsAfter != lines.after || n.RoomsBefore+n.Sold-n.Cancelled != n.RoomsAfter ||
+			n.RevenueBefore.Minor != lines.revenueBefore || n.RevenueAfter.Minor != lines.revenueAfter {
+			t.Errorf("%s: the pick-up is %+v, the lines say %+v", night, n, lines)
 		}
+		if lines.sold+lines.before > 0 {
+			picked++
+		}
+	}
+	if picked == 0 {
+		t.Error("nothing was sold")
 	}
 }
 
