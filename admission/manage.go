@@ -255,7 +255,7 @@ func (s *Service) room(ctx context.Context, actor tenants.Actor, action tenants.
 
 // authorizeAt authorises an action on the room of a show.
 func (s *Service) authorizeAt(ctx context.Context, actor tenants.Actor, action tenants.Action, show inventory.ShowID) error {
-	return inventory.AuthorizeAt(ctx, s.db.Pool(), s.authorizer, actor, action, "show", show.Region, show.UUID)
+	return inventory.AuthorizeAt(ctx, s.db, s.authorizer, actor, action, "show", show.Region, show.UUID)
 }
 
 func seconds(d time.Duration) int64 { return int64(d / time.Second) }

@@ -146,7 +146,7 @@ func NewAdvisor(d *db.DB, authorizer Authorizer, nights NightWriter) *Advisor {
 // came in the last two years. A hotel with too few stays that are over is a conflict, and the message
 // says how many there are and how many it takes.
 func (a *Advisor) Advise(ctx context.Context, actor tenants.Actor, q AdviceQuestion) (OversellAdvice, error) {
-	if err := inventory.AuthorizeAt(ctx, a.db.Pool(), a.authorizer, actor, policies.ActionNightsRead, "room type", q.RoomType.Region, q.RoomType.UUID); err != nil {
+	if err := inventory.AuthorizeAt(ctx, a.db, a.authorizer, actor, policies.ActionNightsRead, "room type", q.RoomType.Region, q.RoomType.UUID); err != nil {
 		return OversellAdvice{}, err
 	}
 	if err := q.validate(); err != nil {
@@ -211,7 +211,7 @@ func nightAdvice(model *oversell.Model, books adviceBooks, q AdviceQuestion, pla
 // none, and tells which nights are now sold above their limit. Advice is asked for anew, so that what
 // is written is as of now.
 func (a *Advisor) Apply(ctx context.Context, actor tenants.Actor, q AdviceQuestion) (OversellAdvice, inventory.NightsSet, error) {
-	if err := inventory.AuthorizeAt(ctx, a.db.Pool(), a.authorizer, actor, policies.ActionNightsSet, "room type", q.RoomType.Region, q.RoomType.UUID); err != nil {
+	if err := inventory.AuthorizeAt(ctx, a.db, a.authorizer, actor, policies.ActionNightsSet, "room type", q.RoomType.Region, q.RoomType.UUID); err != nil {
 		return OversellAdvice{}, inventory.NightsSet{}, err
 	}
 	advice, err := a.Advise(db.Fresh(ctx), actor, q)

@@ -15,6 +15,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
+	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/tenants"
 )
 
@@ -45,7 +46,8 @@ func (t *transport) servePublic(w http.ResponseWriter, r *http.Request, actor te
 				status, name, response = http.StatusInternalServerError, operationNone, &graphql.Response{Errors: gqlerror.List{err}}
 			}
 		}()
-		ctx = withLoaders(ctx, newLoaders(t.resolver, actor, t.config.BatchWait))
+		// A kept answer has an age of its own; what it is made of has none besides.
+		ctx = withLoaders(db.Fresh(ctx), newLoaders(t.resolver, actor, t.config.BatchWait))
 		return t.run(ctx, executor, &params, http.MethodGet)
 	}
 	if key, known := t.answers.aliases.Get(alias); known {

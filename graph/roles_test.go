@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Each role does its work where it is bound, and is refused elsewhere.
@@ -151,6 +152,89 @@ func TestSupportRefundsUpToItsLimit(t *testing.T) {
 		}
 		if got != c.want || strings.Contains(r.body, "Refused") {
 			t.Errorf("%d: %s", c.minor, r.body)
+		}
+	}
+}
+
+// What staff read and do at their own place they are refused at any other, as if nothing were there.
+func TestStaffOfAPlaceReportAndActThere(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	h := newHouse(t, s)
+	beside := newPlaceBeside(h)
+	hotel := h.staff("PROPERTY_MANAGER", vars{"property": h.property})
+	hall := h.staff("VENUE_MANAGER", vars{"venue": h.venue})
+	own, there := h.houseSeats(h.seats[5]), beside.houseSeats(beside.seats[5])
+	beside.openRoom(vars{})
+	for _, c := range []struct {
+		name           string
+		as             client
+		query          string
+		own, elsewhere vars
+	}{
+		{"occupancy", hotel, `query($id: ID!) { hotel(id: $id) { occupancy(from: "2030-03-10", to: "2030-03-12") { nights { night } } } }`, vars{"id": h.property}, vars{"id": beside.property}},
+		{
+			"pick-up",
+			hotel, `query($id: ID!) { hotel(id: $id) { pickUp(from: "2030-03-10", to: "2030-03-12", since: "2026-01-01T00:00:00Z", until: "2026-02-01T00:00:00Z") { nights { night } } } }`,
+			vars{"id": h.property},
+			vars{"id": beside.property},
+		},
+		{"night's history", hotel, `query($id: ID!) { nightHistory(roomType: $id, night: "2030-03-10") { nodes { at } } }`, vars{"id": h.double}, vars{"id": beside.double}},
+		{"seat's history", hall, `query($show: ID!, $seat: ID!) { seatHistory(show: $show, seat: $seat) { nodes { at } } }`, vars{"show": h.show, "seat": h.seats[0]}, vars{"show": beside.show, "seat": beside.seats[0]}},
+		{"pool's history", hall, `query($id: ID!) { poolHistory(pool: $id) { nodes { at } } }`, vars{"id": h.standing}, vars{"id": beside.standing}},
+		{"waiting room", hall, `mutation($input: OpenWaitingRoomInput!) { openWaitingRoom(input: $input) { state } }`, roomInput(h.show), roomInput(beside.show)},
+		{"set waiting room", hall, `mutation($input: UpdateWaitingRoomInput!) { updateWaitingRoom(input: $input) { state } }`, vars{"input": vars{"show": h.show, "ratePerMinute": 10}}, vars{"input": vars{"show": beside.show, "ratePerMinute": 10}}},
+		{"release", hall, `mutation($input: ReleaseSeatBlockInput!) { releaseSeatBlock(input: $input) { id } }`, vars{"input": vars{"requestKey": key(), "block": own}}, vars{"input": vars{"requestKey": key(), "block": there}}},
+	} {
+		if answer := c.as.post(c.query, c.own); len(answer.Errors) > 0 {
+			t.Errorf("%s at the own place: %s", c.name, answer.body)
+		}
+		if answer := c.as.post(c.query, c.elsewhere); len(answer.Errors) == 0 || answer.Errors[0].code() != "NOT_FOUND" {
+			t.Errorf("%s elsewhere: %s", c.name, answer.body)
+		}
+	}
+	// Too few stays are over to give advice, which only who may ask is told.
+	advice := `query($input: OversellAdviceInput!) { oversellAdvice(input: $input) { asOf } }`
+	tomorrow, later := time.Now().AddDate(0, 0, 2).Format(time.DateOnly), time.Now().AddDate(0, 0, 3).Format(time.DateOnly)
+	for room, want := range map[string]string{h.double: "CONFLICT", beside.double: "NOT_FOUND"} {
+		if e := hotel.refused(advice, vars{"input": vars{"roomType": room, "from": tomorrow, "to": later}}); e.code() != want {
+			t.Errorf("advice: %+v, expected %s", e, want)
+		}
+	}
+}
+
+func roomInput(show string) vars {
+	return vars{"input": vars{
+		"requestKey": key(), "show": show, "opensAt": time.Now().Add(-time.Minute).Format(time.RFC3339), "closesAt": time.Now().Add(time.Hour).Format(time.RFC3339),
+		"windowSeconds": 0, "ratePerMinute": 600,
+	}}
+}
+
+// A limit holds at the place of its binding.
+func TestARefundLimitHoldsWhereItIsBound(t *testing.T) {
+	t.Parallel()
+	s := newServer(t, nil)
+	h := newHouse(t, s)
+	beside := newPlaceBeside(h)
+	own, _ := h.ids()
+	there, _ := beside.ids()
+	member, helper := h.invite()
+	h.bind(member.ID, "SUPPORT", vars{"venue": h.venue, "refundLimit": vars{"amountMinor": 500, "currency": "EUR"}})
+	h.bind(member.ID, "SUPPORT", vars{"venue": beside.venue, "refundLimit": vars{"amountMinor": 100, "currency": "EUR"}})
+	for _, c := range []struct {
+		booking string
+		minor   int
+		want    string
+	}{{own["book"], 500, ""}, {there["book"], 101, "FORBIDDEN"}, {there["book"], 100, ""}} {
+		r := helper.post(`mutation($input: RefundBookingInput!) { refundBooking(input: $input) { __typename } }`, vars{"input": vars{
+			"requestKey": key(), "booking": c.booking, "amount": vars{"amountMinor": c.minor, "currency": "EUR"}, "reason": "A cold meal",
+		}})
+		got := ""
+		if len(r.Errors) > 0 {
+			got = r.Errors[0].code()
+		}
+		if got != c.want {
+			t.Errorf("%d of %s: %s, expected %q", c.minor, c.booking, r.body, c.want)
 		}
 	}
 }

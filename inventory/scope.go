@@ -18,16 +18,16 @@ import (
 
 // AuthorizeAt authorises an action on things that are named by their ids. what is their kind, for the
 // answer. Only for members whose roles are bound to places anything is read.
-func AuthorizeAt(ctx context.Context, q dbsqlc.DBTX, authorizer Authorizer, actor tenants.Actor, action tenants.Action, what string, region ids.Region, named ...uuid.UUID) error {
+func AuthorizeAt(ctx context.Context, d *db.DB, authorizer Authorizer, actor tenants.Actor, action tenants.Action, what string, region ids.Region, named ...uuid.UUID) error {
 	reach, err := tenants.ReachOf(authorizer.Authorize(actor, action, actor.Tenant))
 	if err != nil || reach.Whole() {
 		return err
 	}
-	return within(ctx, q, actor.Tenant, reach.Covers, what, region, named)
+	return within(ctx, d.Pool(), actor.Tenant, reach.Covers, what, region, named)
 }
 
 func (s *Service) authorizeAt(ctx context.Context, actor tenants.Actor, action tenants.Action, what string, region ids.Region, named ...uuid.UUID) error {
-	return AuthorizeAt(ctx, s.db.Pool(), s.authorizer, actor, action, what, region, named...)
+	return AuthorizeAt(ctx, s.db, s.authorizer, actor, action, what, region, named...)
 }
 
 // authorizeLook is authorizeAt for what may also be looked at by who works at a show there.

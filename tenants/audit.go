@@ -59,7 +59,8 @@ func (a Actor) Author() Author {
 }
 
 // AuditTx adds an entry to the log of changes of the actor's tenant, in the transaction of the change:
-// every command that an admin action allows calls it once, when it has changed something.
+// every command that an admin action allows calls it once. Where before and after are the same, the
+// command was said again and changed nothing, and there is no entry.
 func AuditTx(ctx context.Context, tx pgx.Tx, actor Actor, change Change) error {
 	return AuditAsTx(ctx, tx, actor.Tenant, actor.Author(), change)
 }
@@ -74,6 +75,9 @@ func AuditAsTx(ctx context.Context, tx pgx.Tx, tenant TenantID, author Author, c
 	after, err := logged(change.After)
 	if err != nil {
 		return err
+	}
+	if before != nil && bytes.Equal(before, after) {
+		return nil
 	}
 	resource := change.Resource.String()
 	region := cmp.Or(change.Region, RegionOfResource(resource))

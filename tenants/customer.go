@@ -145,6 +145,10 @@ func (s *Service) EndCustomerSecret(ctx context.Context, actor Actor, id Custome
 		return CustomerSecret{}, err
 	}
 	ended, err := db.Replayable(ctx, s.db, "tenants.EndCustomerSecret", func(ctx context.Context, tx pgx.Tx) (CustomerSecret, error) {
+		before, err := dbsqlc.New(tx).CustomerSecretFind(ctx, dbsqlc.CustomerSecretFindParams{TenantID: actor.Tenant.UUID, ID: id.UUID})
+		if err != nil && !db.IsNoRows(err) {
+			return CustomerSecret{}, fmt.Errorf("read the customer secret %s: %w", id, err)
+		}
 		row, err := dbsqlc.New(tx).CustomerSecretEnd(ctx, dbsqlc.CustomerSecretEndParams{
 			TenantID: actor.Tenant.UUID, ID: id.UUID, OneChannel: actor.KeyType == KeyTypePartner, ChannelID: actor.Channel.UUID,
 		})
@@ -155,7 +159,9 @@ func (s *Service) EndCustomerSecret(ctx context.Context, actor Actor, id Custome
 			return CustomerSecret{}, fmt.Errorf("end the customer secret %s: %w", id, err)
 		}
 		over := customerSecretOf(row)
-		return over, AuditTx(ctx, tx, actor, Change{Action: ActionCustomerSecret, Resource: id, After: over})
+		was := over
+		was.EndedAt = before.EndedAt
+		return over, AuditTx(ctx, tx, actor, Change{Action: ActionCustomerSecret, Resource: id, Before: was, After: over})
 	})
 	s.customers.dropWhere(func(known knownSecret) bool { return known.id == id })
 	return ended, err

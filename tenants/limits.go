@@ -21,16 +21,13 @@ const (
 	maxSlugLength           = 40
 	maxPaymentAccountLength = 200
 
-	maxIssuerLength  = 500
 	maxSubjectLength = 255
 	minEmailLength   = 3
 	maxEmailLength   = 254
 	// maxMembers bounds the members of a tenant who were not removed, and maxBindings the roles of
 	// one: a manager of each hotel of a large chain has fewer.
-	maxMembers  = 10_000
-	maxBindings = 1_000
-	// maxMemberships bounds the tenants of one person; it also stands in the query.
-	maxMemberships = 100
+	maxMembers     = 10_000
+	maxBindings    = 1_000
 	maxRefundLimit = 1_000_000_000_000
 
 	// maxKeyLifetime bounds an expiry that is given: a later one is more likely a wrong unit.

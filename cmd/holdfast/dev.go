@@ -20,6 +20,7 @@ import (
 
 type devCommand struct {
 	Listen string `env:"HOLDFAST_LISTEN" default:"127.0.0.1:8080" help:"Address to serve on."`
+	identityFlags
 
 	// out is where the command says what it did; nil is standard output.
 	out io.Writer
@@ -63,6 +64,10 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 		out = c.out
 	}
 	// What can be refused is refused before anything is started.
+	verifier, err := c.verifier()
+	if err != nil {
+		return err
+	}
 	if err := os.MkdirAll(root.DataDir, privateFolder); err != nil {
 		return dataDirProblem(root.DataDir, fmt.Errorf("make the data directory: %w", err))
 	}
@@ -100,7 +105,7 @@ func (c *devCommand) Run(ctx context.Context, root *cli) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeSandbox(ctx, provider)) }()
-	a, err := newApp(ctx, s, gateways, logger, appSettings{receivers: webhooks.Config{AllowHTTP: true, AllowPrivate: true}})
+	a, err := newApp(ctx, s, gateways, logger, appSettings{receivers: webhooks.Config{AllowHTTP: true, AllowPrivate: true}, tokens: verifier})
 	if err != nil {
 		return err
 	}
