@@ -99,6 +99,12 @@ func (h *house) complete(mutation string, variables vars, own map[string]string)
 	case "createShow":
 		input["priceLevels"] = []vars{{"name": "All", "amountMinor": 100}}
 		input["pools"] = []vars{{"name": "Floor", "priceLevel": "All", "capacity": 5}}
+	case "setTerms":
+		input["holdSeconds"] = 77
+	case "changePresaleCode":
+		input["uses"] = 7
+	case "removeCancellationPolicy":
+		h.setPolicy(vars{"name": "Firm", "finalFee": vars{"basisPoints": 5000}})
 	case "setTaxRate":
 		input["property"] = h.property
 	case "updateWebhookEndpoint":

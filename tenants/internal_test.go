@@ -52,6 +52,22 @@ func TestALostCommitAnswerStillTellsTheSecret(t *testing.T) {
 		}
 	}
 
+	rotation := KeyRotation{Tenant: id, Key: second.id, Overlap: time.Hour}
+	rotate, err := newCommand("rotateKey", actor, "k", rotation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := ids.NewGlobal[KeyKind]()
+	body := newTokenBody(fresh.UUID)
+	for range 2 {
+		created, err := db.InTx(t.Context(), d, "test", func(ctx context.Context, tx pgx.Tx) (KeyCreated, error) {
+			return rotateTx(ctx, tx, rotate, fresh, body, rotation)
+		})
+		if err != nil || created.Key.ID != fresh || created.Secret != keyPrefix(KeyTypeAdmin, ModeLive)+body {
+			t.Fatalf("%+v, %v", created, err)
+		}
+	}
+
 	platform := issueKey(ids.NewGlobal[KeyKind](), KeyTypePlatform, ModeLive)
 	for range 2 {
 		secret, err := db.InTx(t.Context(), d, "test", func(ctx context.Context, tx pgx.Tx) (string, error) {
