@@ -16,10 +16,12 @@ import (
 // How the keys change. A key signs when every process has had time to read it; the newest ten are
 // accepted, which is most of a year, and no room is open for longer than a week.
 const (
-	keyLifetime  = 30 * 24 * time.Hour
-	keyNotice    = 5 * time.Minute
-	keysReadFor  = time.Minute
-	keysUnknown  = time.Second
+	keyLifetime = 30 * 24 * time.Hour
+	keyNotice   = 5 * time.Minute
+	keysReadFor = time.Minute
+	keysUnknown = time.Second
+	// keysRetry is how long a database that did not answer is left alone while there are keys.
+	keysRetry    = 2 * time.Second
 	secretLength = 32
 )
 
@@ -41,6 +43,8 @@ type keyRing struct {
 	order []signingKey
 	clock reading
 	known bool
+	// retry is when a failed reading is tried again, in elapsed time.
+	retry time.Duration
 }
 
 func newKeyRing(d *db.DB, elapsed func() time.Duration) *keyRing {
@@ -84,7 +88,7 @@ func (r *keyRing) byID(ctx context.Context, id uint32) (signingKey, bool, error)
 // fresh reads the keys when they were read longer ago than that, and makes the next one when the
 // newest has grown old. The lock is held.
 func (r *keyRing) fresh(ctx context.Context, oldest time.Duration) error {
-	if age := r.clock.age(r.elapsed()); r.known && age >= 0 && age < oldest {
+	if age := r.clock.age(r.elapsed()); r.known && (age >= 0 && age < oldest || r.elapsed() < r.retry) {
 		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), refreshTimeout)
@@ -104,7 +108,8 @@ func (r *keyRing) fresh(ctx context.Context, oldest time.Duration) error {
 		}
 	}
 	if err != nil && r.known {
-		// Keys do not go bad because the database is away.
+		// Keys do not go bad because the database is away, and visitors do not wait for it one by one.
+		r.retry = r.elapsed() + keysRetry
 		return nil
 	}
 	return err
