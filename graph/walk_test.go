@@ -266,7 +266,7 @@ func (h *house) testKey(kind, channel string) string {
 	return answer.CreateKey.Secret
 }
 
-// An id of another tenant and an id that never existed are answered byte for byte alike, wherever an
+// R71, R73: an id of another tenant and an id that never existed are answered byte for byte alike, wherever an
 // operation takes one and whoever asks; and whatever was asked, nothing of the other tenant has changed.
 func TestForeignIDsAreAnsweredLikeRandomOnes(t *testing.T) {
 	t.Parallel()
