@@ -46,6 +46,10 @@ const (
 	minEventRetention         = 4 * 24 * time.Hour
 )
 
+// admissionAge is for how long it is known whom a waiting room let in, and how many waited: longer than
+// any room is open, so that no ticket is exchanged twice.
+const admissionAge = 30 * 24 * time.Hour
+
 // WithDefaults fills in what is zero.
 func (r Retention) WithDefaults() Retention {
 	const day = 24 * time.Hour
@@ -96,6 +100,8 @@ func (r Retention) Tables() []Retained {
 		{Table: "provider_events", age: r.ProviderEvents, delete: payments.DeleteEventsTx},
 		{Table: "webhook_deliveries", age: r.Events, delete: events.DeleteDeliveriesTx},
 		{Table: "outbox_events", age: r.Events, delete: events.DeleteEventsTx},
+		{Table: "admission_grants", age: admissionAge, delete: deleteGrantsTx},
+		{Table: "waiting_room_counts", age: admissionAge, delete: deleteCountsTx},
 		{Table: "admin_sessions", installation: true, delete: func(ctx context.Context, tx pgx.Tx, _ uuid.UUID, _ ids.Region, before time.Time, limit int32) (int64, error) {
 			return tenants.DeleteAdminSessionsTx(ctx, tx, before, limit)
 		}},
@@ -165,6 +171,29 @@ func (s *Service) retentionPlaces(ctx context.Context, table Retained) ([]paymen
 		places = append(places, payments.Place{Region: region})
 	}
 	return places, nil
+}
+
+func deleteGrantsTx(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region ids.Region, before time.Time, limit int32) (int64, error) {
+	queries := dbsqlc.New(tx)
+	old := dbsqlc.AdmissionUsesDeleteParams{TenantID: tenant, Region: string(region), ExpiredBefore: before, MaxRows: limit}
+	if _, err := queries.AdmissionUsesDelete(ctx, old); err != nil {
+		return 0, fmt.Errorf("delete the uses of old admission grants: %w", err)
+	}
+	n, err := queries.AdmissionGrantsDelete(ctx, dbsqlc.AdmissionGrantsDeleteParams(old))
+	if err != nil {
+		return 0, fmt.Errorf("delete old admission grants: %w", err)
+	}
+	return n, nil
+}
+
+func deleteCountsTx(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region ids.Region, before time.Time, limit int32) (int64, error) {
+	n, err := dbsqlc.New(tx).WaitingRoomCountsDelete(ctx, dbsqlc.WaitingRoomCountsDeleteParams{
+		TenantID: tenant, Region: string(region), ClosedBefore: before, MaxRows: limit,
+	})
+	if err != nil {
+		return 0, fmt.Errorf("delete how many waited in rooms that have closed: %w", err)
+	}
+	return n, nil
 }
 
 func deleteSessionsTx(ctx context.Context, tx pgx.Tx, tenant uuid.UUID, region ids.Region, before time.Time, limit int32) (int64, error) {

@@ -108,7 +108,23 @@ func TestOldRowsAreDeleted(t *testing.T) {
 		VALUES ($1, 'eu', $2, 'BOOKING', $2, 9, '32 days', now() - interval '32 days', now() - interval '32 days')`, uuid.New())
 	b.Exec("INSERT INTO requests (tenant_id, region, scope, key, fingerprint, result_id, created_at) VALUES ($1, 'eu', 'placeHold', 'young', '', $1, now() - interval '71 hours')")
 
-	for _, table := range []string{"requests", "guest_sessions", "provider_events", "outbox_events"} {
+	// A waiting room that was opened twice and closed long ago, one that is open, and grants of both.
+	other := b.hall.Show.UUID
+	b.Exec(`INSERT INTO waiting_rooms (tenant_id, region, show_id, opening, secret, opens_at, closes_at, window_seconds, rate_per_minute, grant_seconds, holds_per_grant, moved_at)
+		VALUES ($1, 'eu', $2, 2, decode(repeat('00', 32), 'hex'), now() - interval '1 hour', now() + interval '1 day', 60, 60, 60, 1, now())`, other)
+	for opening := 1; opening <= 2; opening++ {
+		b.Exec("INSERT INTO waiting_room_counts (tenant_id, region, show_id, opening, bucket, counter_id, visitors) VALUES ($1, 'eu', $2, $3, 0, $2, 7)", other, opening)
+	}
+	grant := func(expired string, used int) {
+		id := uuid.New()
+		b.Exec(`INSERT INTO admission_grants (tenant_id, region, id, show_id, ticket, session_id, issued_at, expires_at, holds, used)
+			VALUES ($1, 'eu', $2, $3, $2, $2, now() - interval '60 days', now() - $4::text::interval, 1, $5)`, id, other, expired, used)
+		b.Exec("INSERT INTO admission_uses (tenant_id, region, grant_id, ordinal, hold_id) SELECT $1, 'eu', $2, 1, $2 FROM generate_series(1, $3)", id, used)
+	}
+	grant("31 days", 1)
+	grant("29 days", 0)
+
+	for _, table := range []string{"requests", "guest_sessions", "provider_events", "outbox_events", "admission_grants", "waiting_room_counts"} {
 		deleteOld(t, b, bookings.Retention{}, table, 1000)
 		if n := deleteOld(t, b, bookings.Retention{}, table, 1000); n != 0 {
 			t.Errorf("running again deleted %d more of %s", n, table)
@@ -131,6 +147,9 @@ func TestOldRowsAreDeleted(t *testing.T) {
 			"SELECT event_id FROM provider_events ORDER BY event_id",
 			"ALREADY_KNOWN 89 days, APPLIED 89 days, IGNORED 89 days, MISMATCH 89 days, MISMATCH 91 days, UNMATCHED 89 days, UNMATCHED 91 days",
 		},
+		"grants":          {"SELECT (expires_at > now() - interval '30 days')::text FROM admission_grants", "true"},
+		"their uses":      {"SELECT ordinal::text FROM admission_uses", ""},
+		"waiting":         {"SELECT opening::text FROM waiting_room_counts", "2"},
 		"events":          {"SELECT type FROM outbox_events ORDER BY type", "29 days, 32 days"},
 		"holder session":  {fmt.Sprintf("SELECT id::text FROM guest_sessions WHERE id = '%s'", holder), holder.String()},
 		"recent session":  {fmt.Sprintf("SELECT id::text FROM guest_sessions WHERE id = '%s'", recent), recent.String()},

@@ -12,6 +12,67 @@ import (
 	"github.com/google/uuid"
 )
 
+const admissionGrantsDelete = `-- name: AdmissionGrantsDelete :execrows
+DELETE FROM admission_grants
+WHERE tenant_id = $1::uuid AND region = $2::text AND id IN (
+    SELECT g.id
+    FROM admission_grants AS g
+    WHERE g.tenant_id = $1::uuid AND g.region = $2::text AND g.expires_at < $3::timestamptz
+    ORDER BY g.expires_at, g.id
+    LIMIT $4)
+`
+
+type AdmissionGrantsDeleteParams struct {
+	TenantID      uuid.UUID
+	Region        string
+	ExpiredBefore time.Time
+	MaxRows       int32
+}
+
+func (q *Queries) AdmissionGrantsDelete(ctx context.Context, arg AdmissionGrantsDeleteParams) (int64, error) {
+	result, err := q.db.Exec(ctx, admissionGrantsDelete,
+		arg.TenantID,
+		arg.Region,
+		arg.ExpiredBefore,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const admissionUsesDelete = `-- name: AdmissionUsesDelete :execrows
+DELETE FROM admission_uses
+WHERE tenant_id = $1::uuid AND region = $2::text AND grant_id IN (
+    SELECT g.id
+    FROM admission_grants AS g
+    WHERE g.tenant_id = $1::uuid AND g.region = $2::text AND g.expires_at < $3::timestamptz
+    ORDER BY g.expires_at, g.id
+    LIMIT $4)
+`
+
+type AdmissionUsesDeleteParams struct {
+	TenantID      uuid.UUID
+	Region        string
+	ExpiredBefore time.Time
+	MaxRows       int32
+}
+
+// Which holds took the uses of the grants that AdmissionGrantsDelete deletes next.
+func (q *Queries) AdmissionUsesDelete(ctx context.Context, arg AdmissionUsesDeleteParams) (int64, error) {
+	result, err := q.db.Exec(ctx, admissionUsesDelete,
+		arg.TenantID,
+		arg.Region,
+		arg.ExpiredBefore,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const retentionPlaces = `-- name: RetentionPlaces :many
 SELECT id AS tenant_id, home_region AS region FROM tenants
 UNION
@@ -76,6 +137,39 @@ func (q *Queries) SessionsDelete(ctx context.Context, arg SessionsDeleteParams) 
 		arg.TenantID,
 		arg.Region,
 		arg.ExpiredBefore,
+		arg.MaxRows,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
+const waitingRoomCountsDelete = `-- name: WaitingRoomCountsDelete :execrows
+DELETE FROM waiting_room_counts
+WHERE tenant_id = $1::uuid AND region = $2::text AND (show_id, opening, bucket, counter_id) IN (
+    SELECT c.show_id, c.opening, c.bucket, c.counter_id
+    FROM waiting_rooms AS r
+    JOIN waiting_room_counts AS c ON c.tenant_id = r.tenant_id AND c.region = r.region AND c.show_id = r.show_id
+    WHERE r.tenant_id = $1::uuid AND r.region = $2::text
+        AND (c.opening < r.opening OR COALESCE(r.closed_at, r.closes_at) < $3::timestamptz)
+    ORDER BY c.show_id, c.opening, c.bucket, c.counter_id
+    LIMIT $4)
+`
+
+type WaitingRoomCountsDeleteParams struct {
+	TenantID     uuid.UUID
+	Region       string
+	ClosedBefore time.Time
+	MaxRows      int32
+}
+
+// How many joined a room that has closed, or at an earlier opening of it.
+func (q *Queries) WaitingRoomCountsDelete(ctx context.Context, arg WaitingRoomCountsDeleteParams) (int64, error) {
+	result, err := q.db.Exec(ctx, waitingRoomCountsDelete,
+		arg.TenantID,
+		arg.Region,
+		arg.ClosedBefore,
 		arg.MaxRows,
 	)
 	if err != nil {

@@ -1,0 +1,1 @@
+DROP INDEX IF EXISTS admission_grants_by_expiry;
