@@ -354,6 +354,15 @@ func poolStock(pool uuid.UUID, capacity, shards int64, rows []dbsqlc.PoolCounter
 // fitPoolTx shares a pool out anew, and says whether anything changed. rows are all its counters, locked.
 func fitPoolTx(ctx context.Context, tx pgx.Tx, at place, stock unitStock, rows []dbsqlc.PoolCountersLockRow) (changed bool, err error) {
 	to := stock.fit(isOpen)
+	if changed, err = fitBucketsTx(ctx, tx, at, stock, to); err != nil || to.shared == stock.sharedLimit {
+		return changed, err
+	}
+	_, err = spreadCapacity(ctx, tx, at, stock.unit, rows, to.shared, stock.shards)
+	return true, err
+}
+
+// fitBucketsTx writes the limits of a pool's allotments that differ from what is stored.
+func fitBucketsTx(ctx context.Context, tx pgx.Tx, at place, stock unitStock, to shares) (changed bool, err error) {
 	params := dbsqlc.PoolLimitsSetParams{TenantID: at.tenant, Region: string(at.region), PoolID: stock.unit}
 	for i, bucket := range stock.buckets {
 		if limit := to.buckets[i]; limit != bucket.limit || !bucket.counted && bucket.part.state == partOpen {
@@ -361,14 +370,11 @@ func fitPoolTx(ctx context.Context, tx pgx.Tx, at place, stock unitStock, rows [
 			params.SellLimits = append(params.SellLimits, limit)
 		}
 	}
-	if len(params.Buckets) > 0 {
-		if _, err := dbsqlc.New(tx).PoolLimitsSet(ctx, params); err != nil {
-			return false, fmt.Errorf("set the limits of allotments: %w", err)
-		}
+	if len(params.Buckets) == 0 {
+		return false, nil
 	}
-	if to.shared == stock.sharedLimit {
-		return len(params.Buckets) > 0, nil
+	if _, err := dbsqlc.New(tx).PoolLimitsSet(ctx, params); err != nil {
+		return false, fmt.Errorf("set the limits of allotments: %w", err)
 	}
-	_, err = spreadCapacity(ctx, tx, at, stock.unit, rows, to.shared, stock.shards)
-	return true, err
+	return true, nil
 }

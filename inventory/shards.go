@@ -82,11 +82,15 @@ func setShardsTx(ctx context.Context, tx pgx.Tx, at place, id uuid.UUID, shards 
 	if err != nil {
 		return 0, err
 	}
-	// What allotments keep is not spread.
+	// What allotments keep is not spread. One that was released keeps less once its sales are given back.
 	stock := poolStock(id, pool.Capacity, shards, rows, parts)
 	shared := pool.Capacity
 	if len(parts) > 0 {
-		shared = stock.fit(isOpen).shared
+		to := stock.fit(isOpen)
+		if _, err := fitBucketsTx(ctx, tx, at, stock, to); err != nil {
+			return 0, err
+		}
+		shared = to.shared
 	}
 	if _, err = spreadCapacity(ctx, tx, at, id, rows, shared, shards); err != nil {
 		return 0, err

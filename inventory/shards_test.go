@@ -145,6 +145,28 @@ func TestShardsLeaveAllotmentsAlone(t *testing.T) {
 	tenant.Audit()
 }
 
+// An allotment that was released keeps what it has sold; when that is given back and the pool is split,
+// everybody may sell it, and the limits are no more than there is.
+func TestShardsTakeBackWhatAReleasedAllotmentKept(t *testing.T) {
+	t.Parallel()
+	tenant := inventorytest.New(t)
+	pool, partner := tenant.Hall(0, inventorytest.PoolOf("Floor", 5, 1)).Pools[0], tenant.Partner("Fan club")
+	input := pool.Part(partner.Actor.Channel, 3)
+	input.Definite = true
+	allotment := tenant.Allot(input)
+	hold := partner.Hold(pool.Units(2))
+	if err := tenant.ReleaseAllotment(allotment); err != nil {
+		t.Fatal(tenant.Explain(err))
+	}
+	partner.Release(hold)
+	if over := pool.SetShards(2); over != 0 {
+		t.Errorf("oversold by %d", over)
+	}
+	tenant.Audit()
+	tenant.Guest().Hold(pool.Units(5))
+	tenant.Audit()
+}
+
 // Whatever is held, given back, resized and split: a quantity is had as long as the pool has it anywhere,
 // and a refusal says exactly what is left.
 func TestSoldOutIsOnlySaidWhenItIsTrue(t *testing.T) {
