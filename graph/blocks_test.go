@@ -1,7 +1,6 @@
 package graph_test
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -26,17 +25,17 @@ type blockAnswer struct {
 const editFields = `{ __typename ... on SeatBlockEdit { block { id channelId state free held sold releaseAt } seatCount keptCount kept { seatId status } }
 	... on SeatBlockRefused { code refused: seats { seatId code blockId } } }`
 
-func (h *house) editBlock(as client, mutation, input string, variables vars) blockAnswer {
+func (h *house) createBlock(as client, input vars) blockAnswer {
 	h.server.t.Helper()
-	answer := map[string]blockAnswer{}
-	as.get(fmt.Sprintf(`mutation($input: %s!) { %s(input: $input) %s }`, input, mutation, editFields), vars{"input": variables}, &answer)
-	return answer[mutation]
+	var answer struct{ CreateSeatBlock blockAnswer }
+	as.get(`mutation($input: CreateSeatBlockInput!) { createSeatBlock(input: $input) `+editFields+` }`, vars{"input": input}, &answer)
+	return answer.CreateSeatBlock
 }
 
 // houseSeats sets seats aside for the house.
 func (h *house) houseSeats(seats ...string) string {
 	h.server.t.Helper()
-	return h.editBlock(h.admin, "createSeatBlock", "CreateSeatBlockInput", vars{
+	return h.createBlock(h.admin, vars{
 		"requestKey": key(), "show": h.show, "reason": "Camera", "seats": vars{"seats": seats},
 	}).Block.ID
 }
@@ -61,7 +60,7 @@ func TestABlockFromItsBeginningToItsRelease(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, newServer(t, nil))
 	guest := h.guest()
-	made := h.editBlock(h.admin, "createSeatBlock", "CreateSeatBlockInput", vars{
+	made := h.createBlock(h.admin, vars{
 		"requestKey": key(), "show": h.show, "channel": h.partners, "note": "Until Friday", "releaseAtLocal": "2030-03-08T18:00",
 		"seats": vars{"rows": []vars{{"zone": "Hall", "row": "A"}}, "seats": []string{h.seats[5]}},
 	})
@@ -154,7 +153,7 @@ func TestABlockFromItsBeginningToItsRelease(t *testing.T) {
 func TestOneLastSeatAndTwoChannels(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, newServer(t, nil))
-	block := h.editBlock(h.admin, "createSeatBlock", "CreateSeatBlockInput", vars{
+	block := h.createBlock(h.admin, vars{
 		"requestKey": key(), "show": h.show, "channel": h.partners, "seats": vars{"seats": []string{h.seats[0], h.seats[1]}},
 	}).Block.ID
 	seat := func(i int) vars { return vars{"seats": vars{"show": h.show, "seats": []string{h.seats[i]}}} }

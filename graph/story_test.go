@@ -43,8 +43,8 @@ func TestTwoHotelsAndAnArena(t *testing.T) {
 	}
 
 	// Blocked: seats for the partner, a camera's seat, and half the second hotel.
-	partners := h.editBlock(hall, "createSeatBlock", "CreateSeatBlockInput", vars{"requestKey": key(), "show": h.show, "channel": h.partners, "seats": vars{"seats": h.seats[:2]}})
-	camera := h.editBlock(hall, "createSeatBlock", "CreateSeatBlockInput", vars{"requestKey": key(), "show": h.show, "reason": "Camera", "seats": vars{"seats": h.seats[2:3]}})
+	partners := h.createBlock(hall, vars{"requestKey": key(), "show": h.show, "channel": h.partners, "seats": vars{"seats": h.seats[:2]}})
+	camera := h.createBlock(hall, vars{"requestKey": key(), "show": h.show, "reason": "Camera", "seats": vars{"seats": h.seats[2:3]}})
 	tour := h.allot(channels, "createAllotment", "CreateAllotmentInput", vars{
 		"channel": h.partners, "name": "Coach tours", "roomType": second.double, "quantity": 2, "definite": true, "nights": vars{"from": "2030-03-10", "to": "2030-03-11"},
 	})
