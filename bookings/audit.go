@@ -180,6 +180,12 @@ func auditChecks() []auditCheck {
 				return r.Violations, violation(r.TenantID, r.Region, "job ", r.ID)
 			})
 		}},
+		{"nights are sold as plans of their hotel", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditRatePlans(ctx, dbsqlc.AuditRatePlansParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditRatePlansRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, r.Kind, " ", r.ID)
+			})
+		}},
 		{"stock stands in one place", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
 			rows, err := q.AuditStockPlaces(ctx, dbsqlc.AuditStockPlacesParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
 			return list(rows, err, func(r dbsqlc.AuditStockPlacesRow) (int64, string) {

@@ -191,6 +191,10 @@ func TestTheAuditFindsDamage(t *testing.T) {
 			"INSERT INTO admission_grants (tenant_id, region, id, show_id, ticket, session_id, issued_at, expires_at, holds, used) VALUES ($1, 'eu', $2, $2, $2, $2, now(), now() + interval '1 minute', 2, 1)",
 			func(d damaged) []any { return []any{d.booking} }, func(d damaged) string { return d.booking.String() },
 		},
+		"a line sold as a plan that nobody has": {
+			"nights are sold as plans of their hotel", "UPDATE booking_lines SET rate_plan_id = $2 WHERE tenant_id = $1 AND booking_id = $2",
+			func(d damaged) []any { return []any{d.booking} }, func(d damaged) string { return d.booking.String() },
+		},
 		"a tax that is not its share": {
 			"every line's tax is its share of the price", "UPDATE booking_lines SET tax_minor = tax_minor + 1 WHERE tenant_id = $1 AND booking_id = $2",
 			func(d damaged) []any { return []any{d.booking} }, func(d damaged) string { return d.booking.String() },

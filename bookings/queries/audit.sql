@@ -473,3 +473,28 @@ WHERE (@every_tenant::boolean OR b.tenant_id = @tenant_id::uuid)
         OR COALESCE(c.kept, 0) <> CASE WHEN b.state = 'RELEASED' THEN 1 ELSE 0 END)
 ORDER BY violations
 LIMIT @max_examples;
+
+-- name: AuditRatePlans :many
+-- A line that was sold as a rate plan of another hotel than its own, or of none; and a plan that derives its
+-- prices from another hotel's plan, or from one that derives its own.
+SELECT w.kind, w.tenant_id, w.region, w.id, count(*) OVER () AS violations
+FROM (
+    SELECT 'hold' AS kind, l.tenant_id, l.region, l.hold_id AS id
+    FROM hold_lines l
+    LEFT JOIN rate_plans p ON p.tenant_id = l.tenant_id AND p.region = l.region AND p.id = l.rate_plan_id
+    WHERE l.rate_plan_id IS NOT NULL AND (p.id IS NULL OR l.property_id IS NULL OR p.property_id <> l.property_id)
+        AND (@every_tenant::boolean OR l.tenant_id = @tenant_id::uuid)
+    UNION ALL
+    SELECT 'booking' AS kind, l.tenant_id, l.region, l.booking_id AS id
+    FROM booking_lines l
+    LEFT JOIN rate_plans p ON p.tenant_id = l.tenant_id AND p.region = l.region AND p.id = l.rate_plan_id
+    WHERE l.rate_plan_id IS NOT NULL AND (p.id IS NULL OR l.property_id IS NULL OR p.property_id <> l.property_id)
+        AND (@every_tenant::boolean OR l.tenant_id = @tenant_id::uuid)
+    UNION ALL
+    SELECT 'rate plan' AS kind, c.tenant_id, c.region, c.id
+    FROM rate_plans c
+    LEFT JOIN rate_plans p ON p.tenant_id = c.tenant_id AND p.region = c.region AND p.id = c.parent_id
+    WHERE c.parent_id IS NOT NULL AND (p.id IS NULL OR p.property_id <> c.property_id OR p.derive_kind IS NOT NULL)
+        AND (@every_tenant::boolean OR c.tenant_id = @tenant_id::uuid)) AS w
+ORDER BY violations
+LIMIT @max_examples;

@@ -1212,6 +1212,72 @@ func (q *Queries) AuditPresaleCounters(ctx context.Context, arg AuditPresaleCoun
 	return items, nil
 }
 
+const auditRatePlans = `-- name: AuditRatePlans :many
+SELECT w.kind, w.tenant_id, w.region, w.id, count(*) OVER () AS violations
+FROM (
+    SELECT 'hold' AS kind, l.tenant_id, l.region, l.hold_id AS id
+    FROM hold_lines l
+    LEFT JOIN rate_plans p ON p.tenant_id = l.tenant_id AND p.region = l.region AND p.id = l.rate_plan_id
+    WHERE l.rate_plan_id IS NOT NULL AND (p.id IS NULL OR l.property_id IS NULL OR p.property_id <> l.property_id)
+        AND ($1::boolean OR l.tenant_id = $2::uuid)
+    UNION ALL
+    SELECT 'booking' AS kind, l.tenant_id, l.region, l.booking_id AS id
+    FROM booking_lines l
+    LEFT JOIN rate_plans p ON p.tenant_id = l.tenant_id AND p.region = l.region AND p.id = l.rate_plan_id
+    WHERE l.rate_plan_id IS NOT NULL AND (p.id IS NULL OR l.property_id IS NULL OR p.property_id <> l.property_id)
+        AND ($1::boolean OR l.tenant_id = $2::uuid)
+    UNION ALL
+    SELECT 'rate plan' AS kind, c.tenant_id, c.region, c.id
+    FROM rate_plans c
+    LEFT JOIN rate_plans p ON p.tenant_id = c.tenant_id AND p.region = c.region AND p.id = c.parent_id
+    WHERE c.parent_id IS NOT NULL AND (p.id IS NULL OR p.property_id <> c.property_id OR p.derive_kind IS NOT NULL)
+        AND ($1::boolean OR c.tenant_id = $2::uuid)) AS w
+ORDER BY violations
+LIMIT $3
+`
+
+type AuditRatePlansParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditRatePlansRow struct {
+	Kind       string
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Violations int64
+}
+
+// A line that was sold as a rate plan of another hotel than its own, or of none; and a plan that derives its
+// prices from another hotel's plan, or from one that derives its own.
+func (q *Queries) AuditRatePlans(ctx context.Context, arg AuditRatePlansParams) ([]AuditRatePlansRow, error) {
+	rows, err := q.db.Query(ctx, auditRatePlans, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditRatePlansRow
+	for rows.Next() {
+		var i AuditRatePlansRow
+		if err := rows.Scan(
+			&i.Kind,
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const auditRefundSums = `-- name: AuditRefundSums :many
 SELECT a.tenant_id, a.region, a.id, count(*) OVER () AS violations
 FROM payment_attempts a
