@@ -31,7 +31,7 @@ func (r *mutationResolver) PlaceHold(ctx context.Context, input generated.PlaceH
 		total := readMoney(&d, "input.expectedTotal", *input.ExpectedTotal)
 		request.ExpectedTotal = &total
 	}
-	request.PresaleCode = textOf(input.PresaleCode)
+	request.PresaleCode, request.PromotionCode = textOf(input.PresaleCode), textOf(input.PromotionCode)
 	request.Grant = readOptionalID[inventory.GrantKind](&d, "input.grant", input.Grant)
 	if input.OverrideRestrictions {
 		request.Override = &inventory.Override{Reason: textOf(input.OverrideReason)}
@@ -65,12 +65,17 @@ func readLine(d *decoder, field string, line generated.HoldLineInput) inventory.
 		}
 	}
 	if line.Stay != nil {
-		request.Stay = &inventory.StayRequest{
-			RoomType: readID[inventory.RoomTypeKind](d, field+".stay.roomType", line.Stay.RoomType),
-			CheckIn:  line.Stay.CheckIn, CheckOut: line.Stay.CheckOut, Rooms: line.Stay.Rooms,
-		}
+		stay := readStay(d, field+".stay", *line.Stay)
+		request.Stay = &stay
 	}
 	return request
+}
+
+func readStay(d *decoder, field string, stay generated.StayInput) inventory.StayRequest {
+	return inventory.StayRequest{
+		RoomType: readID[inventory.RoomTypeKind](d, field+".roomType", stay.RoomType),
+		CheckIn:  stay.CheckIn, CheckOut: stay.CheckOut, Rooms: stay.Rooms, Quote: textOf(stay.Quote),
+	}
 }
 
 // ExtendHold is the resolver for the extendHold field.

@@ -28,6 +28,9 @@ type facts struct {
 	// partsOf the same by pool or night.
 	parts   []allotmentPart
 	partsOf map[nightKey][]allotmentPart
+	// pricing is what the prices of stays are made of, and promotions those that may lower them.
+	pricing    pricing
+	promotions []promotionFacts
 	// presale has the codes that buyers named, as far as the show has them.
 	presale map[string]*presaleFacts
 	// grants are those that wishes name, locked; see lockGrants.
@@ -65,13 +68,15 @@ type roomFacts struct {
 	property uuid.UUID
 	currency money.Currency
 	today    civil.Date
+	// maxGuests is how many guests one room takes.
+	maxGuests int64
 	// notSoldBy are those of the claim's channels that do not sell the property.
 	notSoldBy []uuid.UUID
 }
 
 // factsOf reads everything that claims will be judged by; c is what they want together. An id that is
 // not the tenant's is missing from it; see judgeExists.
-func factsOf(ctx context.Context, tx pgx.Tx, at place, c claim, codes []string) (facts, error) {
+func factsOf(ctx context.Context, tx pgx.Tx, at place, c claim, codes, promotionCodes []string) (facts, error) {
 	now, err := Now(ctx, tx)
 	if err != nil {
 		return facts{}, err
@@ -95,6 +100,9 @@ func factsOf(ctx context.Context, tx pgx.Tx, at place, c claim, codes []string) 
 		if err := f.readRooms(ctx, tx, at, c); err != nil {
 			return facts{}, err
 		}
+	}
+	if err := f.readPrices(ctx, tx, at, c, promotionCodes); err != nil {
+		return facts{}, err
 	}
 	if err := f.readAllotments(ctx, tx, at, c); err != nil {
 		return facts{}, err
@@ -160,7 +168,7 @@ func (f *facts) readRooms(ctx context.Context, tx pgx.Tx, at place, c claim) err
 		if err != nil {
 			return fmt.Errorf("time zone %q of property %s: %w", row.TimeZone, row.PropertyID, err)
 		}
-		f.rooms[row.ID] = roomFacts{property: row.PropertyID, currency: money.Currency(row.Currency), today: civil.DateOf(f.now.In(zone)), notSoldBy: row.NotSoldBy}
+		f.rooms[row.ID] = roomFacts{property: row.PropertyID, maxGuests: row.MaxGuests, currency: money.Currency(row.Currency), today: civil.DateOf(f.now.In(zone)), notSoldBy: row.NotSoldBy}
 	}
 	return f.readNights(ctx, tx, at, c.stays())
 }

@@ -114,7 +114,9 @@ type Hold struct {
 	Version int64
 	// PresaleCode is the code whose use the hold has; nil for none.
 	PresaleCode *PresaleCodeID
-	Lines       []HoldLine
+	// Promotion is the promotion of which the hold has a use; nil when none is counted.
+	Promotion *PromotionID
+	Lines     []HoldLine
 }
 
 // HoldTerms are the sales terms that a hold keeps for its life.
@@ -260,6 +262,7 @@ func holdOf(tenant tenants.TenantID, region ids.Region, row dbsqlc.HoldGetRow) H
 	if row.PresaleCodeID != nil {
 		hold.PresaleCode = &PresaleCodeID{Region: region, UUID: *row.PresaleCodeID}
 	}
+	hold.Promotion = promotionOf(region, row.PromotionID)
 	return hold
 }
 

@@ -28,6 +28,10 @@ type (
 	GrantKind struct{}
 	// NightsJobKind is an edit of nights that runs as a job.
 	NightsJobKind struct{}
+	// PromotionKind is a reduction of the price of stays.
+	PromotionKind struct{}
+	// RatePlanKind is what stays are sold at.
+	RatePlanKind struct{}
 	// BlockKind is a set of seats of a show that is set aside.
 	BlockKind struct{}
 )
@@ -68,6 +72,12 @@ func (GrantKind) Prefix() string { return "grant" }
 // Prefix of a job's public id.
 func (NightsJobKind) Prefix() string { return "nights" }
 
+// Prefix of a promotion's public id.
+func (PromotionKind) Prefix() string { return "promotion" }
+
+// Prefix of a rate plan's public id.
+func (RatePlanKind) Prefix() string { return "plan" }
+
 // Prefix of a seat block's public id.
 func (BlockKind) Prefix() string { return "block" }
 
@@ -86,4 +96,6 @@ type (
 	GrantID       = ids.ID[GrantKind]
 	NightsJobID   = ids.ID[NightsJobKind]
 	BlockID       = ids.ID[BlockKind]
+	PromotionID   = ids.ID[PromotionKind]
+	RatePlanID    = ids.ID[RatePlanKind]
 )
