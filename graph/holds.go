@@ -74,7 +74,8 @@ func readLine(d *decoder, field string, line generated.HoldLineInput) inventory.
 func readStay(d *decoder, field string, stay generated.StayInput) inventory.StayRequest {
 	return inventory.StayRequest{
 		RoomType: readID[inventory.RoomTypeKind](d, field+".roomType", stay.RoomType),
-		CheckIn:  stay.CheckIn, CheckOut: stay.CheckOut, Rooms: stay.Rooms, Quote: textOf(stay.Quote),
+		CheckIn:  stay.CheckIn, CheckOut: stay.CheckOut, Rooms: stay.Rooms,
+		RatePlan: readOptionalID[inventory.RatePlanKind](d, field+".ratePlan", stay.RatePlan), Guests: guestsOf(stay.Guests), Quote: textOf(stay.Quote),
 	}
 }
 

@@ -107,7 +107,7 @@ func (b *batch) linesOf(w wish, f facts, stock stock, prices heldPrices) []HoldL
 				for j, part := range parts {
 					add(i, HoldLine{
 						Kind: LineKindNight, Property: tenants.PropertyID{Region: b.at.region, UUID: room.property},
-						RoomType: request.Stay.RoomType, Night: night, Bucket: part.bucket, Quantity: part.quantity,
+						RoomType: request.Stay.RoomType, RatePlan: planOf(*request.Stay), Night: night, Bucket: part.bucket, Quantity: part.quantity,
 					}, amounts[j], currency)
 				}
 			}
@@ -244,6 +244,7 @@ func (b *batch) insertHolds(ctx context.Context, out *pipelined, holds []Hold) e
 			promotion = hold.Promotion.UUID
 		}
 		params.PromotionIds = append(params.PromotionIds, promotion)
+		params.OverridesRestrictions = append(params.OverridesRestrictions, hold.OverridesRestrictions)
 		addLines(&lines, hold)
 	}
 	queries := dbsqlc.New(out)
@@ -383,5 +384,6 @@ func addLines(params *dbsqlc.HoldLinesInsertParams, hold Hold) {
 		params.Buckets = append(params.Buckets, line.Bucket)
 		params.Quantities = append(params.Quantities, line.Quantity)
 		params.Amounts = append(params.Amounts, line.Amount.Minor)
+		params.RatePlanIds = append(params.RatePlanIds, line.RatePlan.UUID)
 	}
 }

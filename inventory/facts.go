@@ -24,6 +24,8 @@ type facts struct {
 	rooms map[uuid.UUID]roomFacts
 	// nights are the plans of the room types, from the first check-in to the last check-out inclusive.
 	nights map[uuid.UUID]map[civil.Date]dbsqlc.NightsForClaimRow
+	// plans are the rate plans that stays name.
+	plans map[uuid.UUID]planFacts
 	// parts are what is set aside of the pools and nights for channels, in the order in which it was, and
 	// partsOf the same by pool or night.
 	parts   []allotmentPart
@@ -67,9 +69,9 @@ type poolFacts struct {
 type roomFacts struct {
 	property uuid.UUID
 	currency money.Currency
-	today    civil.Date
-	// maxGuests is how many guests one room takes.
+	// maxGuests is how many one room takes.
 	maxGuests int64
+	today     civil.Date
 	// notSoldBy are those of the claim's channels that do not sell the property.
 	notSoldBy []uuid.UUID
 }

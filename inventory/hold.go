@@ -116,7 +116,9 @@ type Hold struct {
 	PresaleCode *PresaleCodeID
 	// Promotion is the promotion of which the hold has a use; nil when none is counted.
 	Promotion *PromotionID
-	Lines     []HoldLine
+	// OverridesRestrictions: staff held it against the restrictions of its nights, which do not speak again.
+	OverridesRestrictions bool
+	Lines                 []HoldLine
 }
 
 // HoldTerms are the sales terms that a hold keeps for its life.
@@ -154,6 +156,8 @@ type HoldLine struct {
 	Shard    int64
 	Property tenants.PropertyID
 	RoomType RoomTypeID
+	// RatePlan is what a night was sold as; zero is the standard rate.
+	RatePlan RatePlanID
 	Night    civil.Date
 	// Bucket is the allotment that the units come from, or zero for what everybody may sell.
 	Bucket   uuid.UUID
@@ -257,7 +261,7 @@ func holdOf(tenant tenants.TenantID, region ids.Region, row dbsqlc.HoldGetRow) H
 			MaxPerInstrument: row.MaxPerInstrument, Capture: Capture(row.Capture),
 		},
 		Total:   money.Amount{Minor: row.TotalMinor, Currency: money.Currency(row.Currency)},
-		Version: row.Version,
+		Version: row.Version, OverridesRestrictions: row.OverridesRestrictions,
 	}
 	if row.PresaleCodeID != nil {
 		hold.PresaleCode = &PresaleCodeID{Region: region, UUID: *row.PresaleCodeID}
@@ -288,6 +292,9 @@ func holdLineOf(region ids.Region, row dbsqlc.HoldLinesRow) HoldLine {
 	}
 	if row.RoomTypeID != nil {
 		line.RoomType = RoomTypeID{Region: region, UUID: *row.RoomTypeID}
+	}
+	if row.RatePlanID != nil {
+		line.RatePlan = RatePlanID{Region: region, UUID: *row.RatePlanID}
 	}
 	if row.Night != nil {
 		line.Night = *row.Night

@@ -30,10 +30,10 @@ type (
 	NightsJobKind struct{}
 	// PromotionKind is a reduction of the price of stays.
 	PromotionKind struct{}
-	// RatePlanKind is what stays are sold at.
-	RatePlanKind struct{}
 	// BlockKind is a set of seats of a show that is set aside.
 	BlockKind struct{}
+	// RatePlanKind is what a room is sold as, besides the standard rate.
+	RatePlanKind struct{}
 )
 
 // Prefix of a chart's public id.
@@ -75,11 +75,11 @@ func (NightsJobKind) Prefix() string { return "nights" }
 // Prefix of a promotion's public id.
 func (PromotionKind) Prefix() string { return "promotion" }
 
-// Prefix of a rate plan's public id.
-func (RatePlanKind) Prefix() string { return "plan" }
-
 // Prefix of a seat block's public id.
 func (BlockKind) Prefix() string { return "block" }
+
+// Prefix of a rate plan's public id.
+func (RatePlanKind) Prefix() string { return "plan" }
 
 // Public ids. Each carries the region in which its stock lives.
 type (

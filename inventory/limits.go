@@ -13,6 +13,9 @@ const (
 	maxStayDays = 366
 	// maxRooms bounds the rooms of one stay line.
 	maxRooms = 100
+	// maxRoomGuests bounds the guests of one room, maxChildAge the age of a child in years.
+	maxRoomGuests = 100
+	maxChildAge   = 17
 	// maxPoolQuantity bounds the quantity of one pool line.
 	maxPoolQuantity = 1000
 	// maxReap is how many due holds one claim gives back in its transaction.
@@ -69,9 +72,8 @@ const (
 	shardsKnownFor = time.Second
 	// usualOccupancy is for how many adults a room's price is where nothing is said about guests.
 	usualOccupancy = 2
-	// maxBaseOccupancy bounds for how many adults a price is, maxChildAge the age of a child in years.
+	// maxBaseOccupancy bounds for how many adults a price is.
 	maxBaseOccupancy = 50
-	maxChildAge      = 17
 	// maxChargeName bounds the name of a tax or fee, and of a promotion, in characters.
 	maxChargeName = 100
 	// maxAgeBands bounds the bands of children of a room type, maxAdjustments the differences of a rate

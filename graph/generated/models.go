@@ -1446,6 +1446,14 @@ type GuestSession struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
+// The people in one room.
+type GuestsInput struct {
+	// How many adults, 1 to 100.
+	Adults int64 `json:"adults"`
+	// The age of each child in full years on the day of arrival, 0 to 17.
+	ChildAges []int64 `json:"childAges"`
+}
+
 // The price of a stay of a hold or of a booking.
 type HeldStayPrice struct {
 	// The position of the stay in the request, from 0, as its lines have it.
@@ -3320,6 +3328,11 @@ type StayInput struct {
 	CheckOut civil.Date `json:"checkOut"`
 	// How many rooms, 1 to 100.
 	Rooms int64 `json:"rooms"`
+	// What the rooms are sold as; by default at the standard rate.
+	RatePlan *string `json:"ratePlan"`
+	// Who comes: one entry for each room, one for all rooms, or none. Then the price is that of the base
+	// occupancy.
+	Guests []GuestsInput `json:"guests"`
 	// The version of the quote that the buyer was shown. When the stay has another price now, the hold is refused
 	// with the new quote. Null accepts the present price. Stays are priced together: hold those that were quoted.
 	Quote *string `json:"quote"`
@@ -5682,6 +5695,8 @@ const (
 	RefusalCodeLimitPerInstrument RefusalCode = "LIMIT_PER_INSTRUMENT"
 	// The stay has more nights than the terms allow.
 	RefusalCodeStayTooLong RefusalCode = "STAY_TOO_LONG"
+	// A room of the stay has more guests than its type takes.
+	RefusalCodeTooManyGuests RefusalCode = "TOO_MANY_GUESTS"
 	// The total differs from the one that was expected.
 	RefusalCodePriceChanged RefusalCode = "PRICE_CHANGED"
 	// The hold's deadline has passed.
@@ -5769,6 +5784,7 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeLimitPerBuyer,
 	RefusalCodeLimitPerInstrument,
 	RefusalCodeStayTooLong,
+	RefusalCodeTooManyGuests,
 	RefusalCodePriceChanged,
 	RefusalCodeHoldExpired,
 	RefusalCodeHoldEnded,
@@ -5803,7 +5819,7 @@ var AllRefusalCode = []RefusalCode{
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether, RefusalCodePromotionCodeInvalid, RefusalCodePromotionUsedUp:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodeTooManyGuests, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether, RefusalCodePromotionCodeInvalid, RefusalCodePromotionUsedUp:
 		return true
 	}
 	return false
