@@ -260,14 +260,11 @@ func roomPrices(stay StayRequest, f priceFacts) ([]int64, error) {
 func (f priceFacts) guestsOf(stay StayRequest) []Guests {
 	guests := make([]Guests, stay.Rooms)
 	for i := range guests {
-		switch {
-		case len(stay.Guests) == 0:
-			guests[i] = Guests{Adults: f.guests.BaseOccupancy}
-		case len(stay.Guests) == 1:
-			guests[i] = stay.Guests[0]
-		case i < len(stay.Guests):
-			guests[i] = stay.Guests[i]
+		named, ok := stay.inRoom(int64(i))
+		if !ok {
+			named = Guests{Adults: f.guests.BaseOccupancy}
 		}
+		guests[i] = named
 	}
 	return guests
 }

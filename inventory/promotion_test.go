@@ -235,7 +235,7 @@ func TestPricesAreCheckedWhenTheyAreSet(t *testing.T) {
 		"charges[0].basisPoints":  charge(t, tenant, room, inventory.Charge{Name: "Fee", Kind: inventory.ChargeKindStay, BasisPoints: 1}),
 		"charges[0].exemptBelow":  charge(t, tenant, room, inventory.Charge{Name: "Fee", Kind: inventory.ChargeKindStay, ExemptBelow: 3}),
 		"charges[0].amountMinor":  charge(t, tenant, room, inventory.Charge{Name: "Fee", Kind: inventory.ChargeKindStay, Minor: -5}),
-		"charges[1].name": charge(t, tenant, room, inventory.Charge{Name: "Fee", Kind: inventory.ChargeKindStay}, inventory.Charge{Name: "Fee", Kind: inventory.ChargeKindStay}),
+		"charges[1].name":         charge(t, tenant, room, inventory.Charge{Name: "Fee", Kind: inventory.ChargeKindStay}, inventory.Charge{Name: "Fee", Kind: inventory.ChargeKindStay}),
 		"charges[1]": charge(t, tenant, room, inventory.Charge{Name: "VAT", Kind: inventory.ChargeKindPercent, Included: true},
 			inventory.Charge{Name: "GST", Kind: inventory.ChargeKindPercent, Included: true}),
 	} {

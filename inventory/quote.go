@@ -174,7 +174,7 @@ func quoteTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, c claim) (Quot
 		return refusedQuote(f.quoteOf(c, heldPrices{}), err)
 	}
 	quote := f.quoteOf(c, prices)
-	quote.Refused = append(refused, f.usedUp(c, prices)...)
+	quote.Refused = append(refused, f.usedUp(prices)...)
 	return quote, nil
 }
 
@@ -210,7 +210,7 @@ func (f *facts) anyUnpriced(c claim) bool {
 }
 
 // usedUp says whether the promotion of the claim's code had no use left when it was read.
-func (f facts) usedUp(c claim, prices heldPrices) []RefusedLine {
+func (f facts) usedUp(prices heldPrices) []RefusedLine {
 	for _, promotion := range f.promotions {
 		if prices.use != nil && promotion.id == *prices.use && promotion.left <= 0 {
 			return []RefusedLine{{Line: prices.firstLine(), Code: RefusalPromotionUsedUp}}

@@ -109,5 +109,12 @@ func planOfProperty(ctx context.Context, tx pgx.Tx, at place, property uuid.UUID
 	if plan == nil {
 		return standardRate, nil
 	}
-	return uuid.Nil, fault.NotFound("rate plan")
+	owner, err := dbsqlc.New(tx).PropertyOfRatePlan(ctx, dbsqlc.PropertyOfRatePlanParams{TenantID: at.tenant, Region: string(at.region), ID: plan.UUID})
+	switch {
+	case db.IsNoRows(err), err == nil && (owner != property || plan.Region != at.region):
+		return uuid.Nil, fault.NotFound("rate plan")
+	case err != nil:
+		return uuid.Nil, fmt.Errorf("read the rate plan: %w", err)
+	}
+	return plan.UUID, nil
 }

@@ -35,6 +35,11 @@ FROM room_types r
 JOIN properties p ON p.tenant_id = r.tenant_id AND p.id = r.property_id
 WHERE r.tenant_id = @tenant_id AND r.region = @region AND r.id = @id;
 
+-- name: PropertyOfRatePlan :one
+SELECT property_id
+FROM rate_plans
+WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
+
 -- name: GuestPricesSet :exec
 INSERT INTO guest_prices (tenant_id, region, room_type_id, rate_plan_id, base_occupancy, extra_adult_minor, single_reduction_minor, updated_at)
 VALUES (@tenant_id, @region, @room_type_id, @rate_plan_id, @base_occupancy, @extra_adult_minor, @single_reduction_minor, clock_timestamp())

@@ -213,6 +213,25 @@ func (q *Queries) PropertyLock(ctx context.Context, arg PropertyLockParams) (Pro
 	return i, err
 }
 
+const propertyOfRatePlan = `-- name: PropertyOfRatePlan :one
+SELECT property_id
+FROM rate_plans
+WHERE tenant_id = $1 AND region = $2 AND id = $3
+`
+
+type PropertyOfRatePlanParams struct {
+	TenantID uuid.UUID
+	Region   string
+	ID       uuid.UUID
+}
+
+func (q *Queries) PropertyOfRatePlan(ctx context.Context, arg PropertyOfRatePlanParams) (uuid.UUID, error) {
+	row := q.db.QueryRow(ctx, propertyOfRatePlan, arg.TenantID, arg.Region, arg.ID)
+	var property_id uuid.UUID
+	err := row.Scan(&property_id)
+	return property_id, err
+}
+
 const rateAdjustmentsDelete = `-- name: RateAdjustmentsDelete :exec
 DELETE FROM rate_adjustments
 WHERE tenant_id = $1 AND region = $2 AND property_id = $3 AND rate_plan_id = $4
