@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast/holdfast/internal/ids"
 	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
+	"github.com/holdfast/holdfast/policies"
 	"github.com/holdfast/holdfast/tenants"
 )
 
@@ -67,6 +68,9 @@ func (b *batch) insertStayPrices(ctx context.Context, out *pipelined, winners []
 // HeldPrices are the prices of the stays of holds that the actor was shown, and so may look at, by hold.
 // Holds without stays have none, nor have those that are older than these prices.
 func (s *Service) HeldPrices(ctx context.Context, actor tenants.Actor, holds []HoldID) (map[HoldID][]HeldPrice, error) {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, policies.ActionHoldRead, actor.Tenant)); err != nil {
+		return nil, err
+	}
 	byRegion := map[ids.Region][]uuid.UUID{}
 	for _, hold := range holds {
 		byRegion[hold.Region] = append(byRegion[hold.Region], hold.UUID)
