@@ -71,14 +71,6 @@ func readLine(d *decoder, field string, line generated.HoldLineInput) inventory.
 	return request
 }
 
-func readStay(d *decoder, field string, stay generated.StayInput) inventory.StayRequest {
-	return inventory.StayRequest{
-		RoomType: readID[inventory.RoomTypeKind](d, field+".roomType", stay.RoomType),
-		CheckIn:  stay.CheckIn, CheckOut: stay.CheckOut, Rooms: stay.Rooms,
-		RatePlan: readOptionalID[inventory.RatePlanKind](d, field+".ratePlan", stay.RatePlan), Guests: guestsOf(stay.Guests), Quote: textOf(stay.Quote),
-	}
-}
-
 // ExtendHold is the resolver for the extendHold field.
 func (r *mutationResolver) ExtendHold(ctx context.Context, input generated.ExtendHoldInput) (generated.ExtendHoldResult, error) {
 	var d decoder

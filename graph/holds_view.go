@@ -48,7 +48,7 @@ func refusedLinesView(refused []inventory.RefusedLine, lines []inventory.LineReq
 	return each(refused, func(l inventory.RefusedLine) generated.RefusedLine {
 		view := generated.RefusedLine{
 			Line: int64(l.Line), Code: generated.RefusalCode(l.Code), Night: l.Night, Available: l.Available, Limit: l.Limit,
-			SeatSource: l.Seat,
+			SeatSource: l.Seat, Level: levelView(l.Level),
 		}
 		if l.Seat != nil {
 			view.SeatID = idOrNull(*l.Seat)

@@ -43,7 +43,11 @@ func (r *stayQuoteResolver) CancellationPolicy(ctx context.Context, obj *generat
 	if err != nil {
 		return nil, err
 	}
-	return policyOfProperty(ctx, property, &obj.Source.Stay.CheckIn)
+	site := inventory.Site{Property: property.ID}
+	if plan := obj.Source.Stay.RatePlan; plan != nil {
+		site.RatePlan = *plan
+	}
+	return policyOfSite(ctx, property, site, &obj.Source.Stay.CheckIn)
 }
 
 // StayPrices is the resolver for the stayPrices field.

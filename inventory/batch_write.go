@@ -203,6 +203,7 @@ func (w won) holdAt(at place, terms Terms, now time.Time) Hold {
 		ID: HoldID{Region: at.region, UUID: w.wish.hold}, Tenant: w.wish.actor.Tenant, Channel: w.wish.actor.Channel, Buyer: w.wish.buyer,
 		State: HoldStateActive, PlacedAt: now, Deadline: deadline, LeaseDeadline: deadline, ClaimableAt: deadline,
 		MaxExtensions: terms.MaxExtensions, Total: w.total, Version: 1, Lines: w.lines,
+		OverridesRestrictions: w.wish.claim.override != nil,
 		Terms: HoldTerms{
 			HoldSeconds: terms.HoldSeconds, MaxHoldSeconds: terms.MaxHoldSeconds,
 			ProcessingSeconds: terms.ProcessingSeconds, GraceSeconds: terms.GraceSeconds,

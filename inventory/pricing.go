@@ -232,9 +232,10 @@ func (f *facts) pricesUnder(c claim, promotion *promotionFacts) (heldPrices, int
 // amountsOf are what a room costs on each night of a stay before differences.
 func (f *facts) amountsOf(stay StayRequest) map[civil.Date]int64 {
 	amounts := make(map[civil.Date]int64, stay.nights())
+	of := f.stay(stay)
 	for night := stay.CheckIn; night.Before(stay.CheckOut); night = night.AddDays(1) {
-		if plan, ok := f.nights[stay.RoomType.UUID][night]; ok && plan.AmountMinor != nil {
-			amounts[night] = *plan.AmountMinor
+		if amount, ok := of.nightPrice(night); ok {
+			amounts[night] = amount
 		}
 	}
 	return amounts
