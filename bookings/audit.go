@@ -228,6 +228,12 @@ func auditChecks() []auditCheck {
 				return r.Violations, violation(r.TenantID, r.Region, "line ", r.Ordinal, " of booking ", r.BookingID)
 			})
 		}},
+		{"the lines of every stay are the price it was held at", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditStayPrices(ctx, dbsqlc.AuditStayPricesParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditStayPricesRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "stay ", r.Item, " of hold ", r.HoldID, ": lines of ", r.LinesMinor, " for ", r.TotalMinor)
+			})
+		}},
 		{"every cancellation is the sum of its lines", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
 			rows, err := q.AuditCancellations(ctx, dbsqlc.AuditCancellationsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
 			return list(rows, err, func(r dbsqlc.AuditCancellationsRow) (int64, string) {

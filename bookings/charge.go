@@ -13,7 +13,6 @@ import (
 	"github.com/holdfast/holdfast/bookings/internal/dbsqlc"
 	"github.com/holdfast/holdfast/internal/db"
 	"github.com/holdfast/holdfast/internal/fault"
-	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/payments"
 )
@@ -360,10 +359,10 @@ func (s *Service) confirmTx(ctx context.Context, tx pgx.Tx, hold inventory.Hold,
 	lines := dbsqlc.BookingLinesInsertParams{
 		BookingID: id.UUID, TenantID: hold.Tenant.UUID, Region: string(id.Region), HoldID: hold.ID.UUID, TaxBasisPoints: conditions.TaxBasisPoints,
 	}
-	for i, line := range hold.Lines {
+	for _, line := range hold.Lines {
 		lines.Ordinals = append(lines.Ordinals, line.Ordinal)
-		lines.TaxMinors = append(lines.TaxMinors, money.IncludedTax(line.Amount.Minor, conditions.TaxBasisPoints[i]))
 	}
+	lines.TaxMinors = conditions.Taxes
 	n, err := queries.BookingLinesInsert(ctx, lines)
 	if err != nil {
 		return fmt.Errorf("store the booking's lines: %w", err)

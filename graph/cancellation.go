@@ -288,7 +288,12 @@ func (r *roomTypeResolver) CancellationPolicy(ctx context.Context, obj *generate
 }
 
 func policyOfProperty(ctx context.Context, property tenants.Property, checkIn *civil.Date) (*generated.CancellationPolicy, error) {
-	offer, err := load(ctx, loadersOf(ctx).conditions, inventory.Site{Property: property.ID}, "property")
+	return policyOfSite(ctx, property, inventory.Site{Property: property.ID}, checkIn)
+}
+
+// policyOfSite is the policy at a property, or of one of its rate plans.
+func policyOfSite(ctx context.Context, property tenants.Property, site inventory.Site, checkIn *civil.Date) (*generated.CancellationPolicy, error) {
+	offer, err := load(ctx, loadersOf(ctx).conditions, site, "property")
 	if err != nil || checkIn == nil {
 		return one(offer.Policy, err, policyView)
 	}

@@ -31,7 +31,7 @@ func (r *mutationResolver) PlaceHold(ctx context.Context, input generated.PlaceH
 		total := readMoney(&d, "input.expectedTotal", *input.ExpectedTotal)
 		request.ExpectedTotal = &total
 	}
-	request.PresaleCode = textOf(input.PresaleCode)
+	request.PresaleCode, request.PromotionCode = textOf(input.PresaleCode), textOf(input.PromotionCode)
 	request.Grant = readOptionalID[inventory.GrantKind](&d, "input.grant", input.Grant)
 	if input.OverrideRestrictions {
 		request.Override = &inventory.Override{Reason: textOf(input.OverrideReason)}

@@ -39,35 +39,39 @@ func unitView(l inventory.HoldLine) generated.Unit {
 // and which room type a refused night.
 func holdRefusedView(r *inventory.Refusal, lines []inventory.LineRequest) *generated.HoldRefused {
 	return &generated.HoldRefused{
-		Code: generated.RefusalCode(r.Code), Message: r.Message, RetryAfterMs: retryAfterView(r.RetryAfter),
-		Lines: each(r.Lines, func(l inventory.RefusedLine) generated.RefusedLine {
-			view := generated.RefusedLine{
-				Line: int64(l.Line), Code: generated.RefusalCode(l.Code), Night: l.Night, Available: l.Available, Limit: l.Limit,
-				SeatSource: l.Seat, Level: levelView(l.Level),
-			}
-			if l.Seat != nil {
-				view.SeatID = idOrNull(*l.Seat)
-			}
-			if l.Pool != nil {
-				view.PoolID = idOrNull(*l.Pool)
-			}
-			if l.HeldByYou != nil {
-				view.HeldByYou = idOrNull(*l.HeldByYou)
-			}
-			if l.Line < len(lines) {
-				if seats := lines[l.Line].Seats; seats != nil {
-					view.ShowSource = seats.Show
-				}
-				if best := lines[l.Line].Best; best != nil {
-					view.ShowSource = best.Show
-				}
-				if stay := lines[l.Line].Stay; stay != nil {
-					view.RoomTypeSource = &stay.RoomType
-				}
-			}
-			return view
-		}),
+		Code: generated.RefusalCode(r.Code), Message: r.Message, RetryAfterMs: retryAfterView(r.RetryAfter), Quote: quoteOrNull(r.Quote),
+		Lines: refusedLinesView(r.Lines, lines),
 	}
+}
+
+func refusedLinesView(refused []inventory.RefusedLine, lines []inventory.LineRequest) []generated.RefusedLine {
+	return each(refused, func(l inventory.RefusedLine) generated.RefusedLine {
+		view := generated.RefusedLine{
+			Line: int64(l.Line), Code: generated.RefusalCode(l.Code), Night: l.Night, Available: l.Available, Limit: l.Limit,
+			SeatSource: l.Seat, Level: levelView(l.Level),
+		}
+		if l.Seat != nil {
+			view.SeatID = idOrNull(*l.Seat)
+		}
+		if l.Pool != nil {
+			view.PoolID = idOrNull(*l.Pool)
+		}
+		if l.HeldByYou != nil {
+			view.HeldByYou = idOrNull(*l.HeldByYou)
+		}
+		if l.Line < len(lines) {
+			if seats := lines[l.Line].Seats; seats != nil {
+				view.ShowSource = seats.Show
+			}
+			if best := lines[l.Line].Best; best != nil {
+				view.ShowSource = best.Show
+			}
+			if stay := lines[l.Line].Stay; stay != nil {
+				view.RoomTypeSource = &stay.RoomType
+			}
+		}
+		return view
+	})
 }
 
 func retryAfterView(wait time.Duration) *int64 {

@@ -35,6 +35,8 @@ type loaders struct {
 	conditions *dataloadgen.Loader[inventory.Site, inventory.Offer]
 	disputes   *dataloadgen.Loader[payments.AttemptID, []payments.Dispute]
 	allotted   *dataloadgen.Loader[inventory.AllotmentID, []inventory.AllotmentStock]
+	// prices are those of the stays of a hold.
+	prices *dataloadgen.Loader[inventory.HoldID, []inventory.HeldPrice]
 }
 
 // pricedShow is a show with what its price levels need of it.
@@ -89,6 +91,9 @@ func newLoaders(r *Resolver, actor tenants.Actor, wait time.Duration) *loaders {
 		}),
 		allotted: loader(wait, func(ctx context.Context, keys []inventory.AllotmentID) (map[inventory.AllotmentID][]inventory.AllotmentStock, error) {
 			return r.inventory.AllotmentStocks(ctx, actor, keys)
+		}),
+		prices: loader(wait, func(ctx context.Context, keys []inventory.HoldID) (map[inventory.HoldID][]inventory.HeldPrice, error) {
+			return r.inventory.HeldPrices(ctx, actor, keys)
 		}),
 	}
 }

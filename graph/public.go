@@ -32,7 +32,7 @@ func isPublic(object, field string) bool {
 	switch object {
 	case "Query":
 		switch field {
-		case "show", "shows", "chart", "hotel", "hotels", "venue", "__typename":
+		case "show", "shows", "chart", "hotel", "hotels", "venue", "quote", "__typename":
 			return true
 		}
 		return false
@@ -40,7 +40,8 @@ func isPublic(object, field string) bool {
 		"SeatMap", "SeatState", "SeatMapChange", "SeatChange",
 		"Chart", "Size", "Point", "Category", "Zone", "Row", "Seat", "Area", "AreaText",
 		"Property", "PropertyConnection", "PropertyEdge", "RoomType", "Calendar", "CalendarNight",
-		"CancellationPolicy", "CancellationStep", "CancellationFee", "TaxRate":
+		"CancellationPolicy", "CancellationStep", "CancellationFee", "TaxRate",
+		"Quote", "StayQuote", "StayPrice", "NightPrice", "ChargePrice", "AppliedPromotion", "RoundingRule":
 		return true
 	}
 	return false

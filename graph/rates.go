@@ -19,7 +19,7 @@ func readStay(d *decoder, field string, stay generated.StayInput) inventory.Stay
 	return inventory.StayRequest{
 		RoomType: readID[inventory.RoomTypeKind](d, field+".roomType", stay.RoomType),
 		CheckIn:  stay.CheckIn, CheckOut: stay.CheckOut, Rooms: stay.Rooms,
-		RatePlan: readOptionalID[inventory.RatePlanKind](d, field+".ratePlan", stay.RatePlan), Guests: guestsOf(stay.Guests),
+		RatePlan: readOptionalID[inventory.RatePlanKind](d, field+".ratePlan", stay.RatePlan), Guests: guestsOf(stay.Guests), Quote: textOf(stay.Quote),
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
+	"github.com/google/uuid"
 
 	"github.com/holdfast/holdfast/bookings"
 	"github.com/holdfast/holdfast/events"
@@ -112,6 +113,16 @@ type Inventory interface {
 	SeatBlocks(ctx context.Context, actor tenants.Actor, show inventory.ShowID, after *inventory.BlockCursor, limit int) ([]inventory.SeatBlock, bool, error)
 	SeatsOfBlock(ctx context.Context, actor tenants.Actor, id inventory.BlockID, after inventory.SeatID, limit int) ([]inventory.SeatState, bool, error)
 	ChangesOfBlock(ctx context.Context, actor tenants.Actor, id inventory.BlockID, after *inventory.BlockCursor, limit int) ([]inventory.BlockChange, bool, error)
+	Quote(ctx context.Context, actor tenants.Actor, stays []inventory.StayRequest, promotionCode string) (inventory.Quote, error)
+	HeldPrices(ctx context.Context, actor tenants.Actor, holds []inventory.HoldID) (map[inventory.HoldID][]inventory.HeldPrice, error)
+	RatesOf(ctx context.Context, actor tenants.Actor, property tenants.PropertyID) (inventory.Rates, error)
+	SetGuestPrices(ctx context.Context, actor tenants.Actor, room inventory.RoomTypeID, plan *inventory.RatePlanID, prices inventory.GuestPrices) (inventory.GuestPrices, error)
+	SetRateAdjustments(ctx context.Context, actor tenants.Actor, property tenants.PropertyID, plan *inventory.RatePlanID, adjustments []inventory.RateAdjustment) ([]inventory.RateAdjustment, error)
+	SetTaxesAndFees(ctx context.Context, actor tenants.Actor, property tenants.PropertyID, charges []inventory.Charge) ([]inventory.Charge, error)
+	SetRoundingRule(ctx context.Context, actor tenants.Actor, rule inventory.RoundingRule) (inventory.RoundingRule, error)
+	CreatePromotion(ctx context.Context, actor tenants.Actor, requestKey string, input inventory.NewPromotion) (inventory.Promotion, error)
+	UpdatePromotion(ctx context.Context, actor tenants.Actor, requestKey string, id inventory.PromotionID, change inventory.PromotionChange) (inventory.Promotion, error)
+	Promotions(ctx context.Context, actor tenants.Actor, property tenants.PropertyID, after uuid.UUID, limit int) ([]inventory.Promotion, bool, error)
 	ChannelSales(ctx context.Context, actor tenants.Actor, id tenants.ChannelID) (inventory.ChannelSales, error)
 	SetChannelSales(ctx context.Context, actor tenants.Actor, sales inventory.ChannelSales) (inventory.ChannelSales, error)
 

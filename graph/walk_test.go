@@ -37,6 +37,7 @@ func idKinds() map[string]string {
 		"job": "nights", "Query.nightsJob": "nights", "block": "block", "fromBlock": "block", "toBlock": "block", "Query.seatBlock": "block",
 		"shows": "show", "properties": "prop", "ratePlan": "plan", "ratePlans": "plan", "parent": "plan",
 		"property": "prop", "priceLevel": "level", "priceLevels": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
+		"promotion": "promotion", "roomTypes": "room",
 		"member": "member", "binding": "bind", "customerSecret": "csec",
 		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
 		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
@@ -165,6 +166,8 @@ func scalarValue(name, typ string) any {
 		return ""
 	case typ == "DateTime" && name == "closesAt":
 		return "2030-03-15T19:30:00Z"
+	case name == "basisPoints" || name == "minNights":
+		return 1
 	case name == "codes":
 		return "FRIENDS-2030"
 	case name == "url":
@@ -227,7 +230,7 @@ func (h *house) ids() (own map[string]string, guest client) {
 		"member": member.ID, "bind": bound.Roles[0].ID, "csec": h.customerSecret(h.partners).ID,
 		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
-		"presale": h.presaleCode(), "allotment": h.allotment(), "grant": h.grant(guest),
+		"presale": h.presaleCode(), "allotment": h.allotment(), "promotion": h.promotion(), "grant": h.grant(guest),
 		"plan":   h.ratePlan("FLEX"),
 		"nights": h.nightsJob(), "block": h.houseSeats(h.seats[9]),
 		"refund": refund,
@@ -455,6 +458,14 @@ func (h *house) presaleCode() string {
 	h.admin.get(`mutation($input: CreatePresaleCodesInput!) { createPresaleCodes(input: $input) { id } }`,
 		vars{"input": vars{"requestKey": key(), "show": h.show, "codes": []string{"Fan club"}, "uses": 2}}, &answer)
 	return answer.CreatePresaleCodes[0].ID
+}
+
+// promotion is one of the house's hotel.
+func (h *house) promotion() string {
+	var answer struct{ CreatePromotion created }
+	h.admin.get(`mutation($input: CreatePromotionInput!) { createPromotion(input: $input) { id } }`,
+		vars{"input": vars{"requestKey": key(), "property": h.property, "code": "SPRING", "uses": 3, "terms": vars{"name": "Spring", "basisPoints": 1000}}}, &answer)
+	return answer.CreatePromotion.ID
 }
 
 // grant is one of the guest's for the house's show, whose waiting room is open from then on.

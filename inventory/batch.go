@@ -88,7 +88,7 @@ func (b *batch) run(ctx context.Context, tx pgx.Tx) ([]answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := factsOf(ctx, tx, b.at, b.all, b.codes())
+	f, err := factsOf(ctx, tx, b.at, b.all, b.codes(), b.promotionCodes())
 	if err != nil {
 		return nil, err
 	}
@@ -371,14 +371,18 @@ func (b *batch) judge(ctx context.Context, tx pgx.Tx, f *facts, stock stock, jud
 		}
 		refused = append(judged[i], refused...)
 		var total money.Amount
+		var prices heldPrices
 		if len(refused) == 0 {
-			if total, err = f.totalOf(w, stock); err != nil {
+			if prices, err = f.pricesOf(w.claim, stock.uses); err == nil {
+				total, err = f.totalOf(w, stock, prices)
+			}
+			if err != nil {
 				answers[i].err = err
 				continue
 			}
 		}
 		if b.careful {
-			counters := w.judgeCounters(*f, stock)
+			counters := append(f.judgePromotion(prices, stock), w.judgeCounters(*f, stock)...)
 			soldOut = soldOut || len(counters) > 0
 			refused = append(refused, counters...)
 		}
@@ -386,7 +390,7 @@ func (b *batch) judge(ctx context.Context, tx pgx.Tx, f *facts, stock stock, jud
 			answers[i].err = refuseLines(refused)
 			continue
 		}
-		winner := won{wish: w, lines: b.linesOf(w, *f, stock), total: total, presale: f.presaleID(w.claim), overridden: stock.overriddenBy(w, f.now)}
+		winner := won{wish: w, lines: b.linesOf(w, *f, stock, prices), prices: prices, total: total, presale: f.presaleID(w.claim), overridden: stock.overriddenBy(w, f.now)}
 		stock.take(winner)
 		f.note(w)
 		f.noteGrant(w)

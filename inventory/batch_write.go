@@ -30,14 +30,26 @@ type won struct {
 	lines   []HoldLine
 	total   money.Amount
 	presale *uuid.UUID
+	prices  heldPrices
 	// overridden are the blocks of others that the wish was allowed to hold across, with how many seats
 	// of each.
 	overridden map[uuid.UUID]int64
 }
 
+// uses are the presale code and the promotion of which the wish takes a use.
+func (w won) uses() []uuid.UUID {
+	var uses []uuid.UUID
+	for _, use := range []*uuid.UUID{w.presale, w.prices.use} {
+		if use != nil {
+			uses = append(uses, *use)
+		}
+	}
+	return uses
+}
+
 // totalOf is what a wish costs, whatever counters its units come from. It is compared with what the
 // buyer expects before counted stock is judged: a buyer who would not pay is not told what is left.
-func (f facts) totalOf(w wish, stock stock) (money.Amount, error) {
+func (f facts) totalOf(w wish, stock stock, prices heldPrices) (money.Amount, error) {
 	var total money.Amount
 	for i, request := range w.claim.lines {
 		sum := int64(0)
@@ -50,27 +62,22 @@ func (f facts) totalOf(w wish, stock stock) (money.Amount, error) {
 		case request.Pool != nil:
 			sum = f.pools[request.Pool.Pool.UUID].price * request.Pool.Quantity
 		case request.Stay != nil:
-			price, _ := priceStay(*request.Stay, f.stay(*request.Stay)) // judgeStay has seen that each night has a price
-			sum = price.Room() * request.Stay.Rooms
+			sum = prices.stays[i].Total
 		}
 		var err error
 		if total, err = total.Add(money.Amount{Minor: sum, Currency: f.currencyOf(request)}); err != nil || total.Minor > money.MaxMinor {
 			return money.Amount{}, fault.Invalid(fmt.Sprintf("lines[%d]", i), "the total of the hold is too large")
 		}
 	}
-	if expected := w.claim.expectedTotal; expected != nil && *expected != total {
-		return money.Amount{}, Refuse(RefusalPriceChanged, fmt.Sprintf("the price is now %s, expected was %s", total, *expected))
-	}
-	return total, nil
+	return total, f.judgePrice(w.claim, total, prices)
 }
 
 // linesOf fixes what each unit costs and where counted units come from.
-func (b *batch) linesOf(w wish, f facts, stock stock) []HoldLine {
+func (b *batch) linesOf(w wish, f facts, stock stock, prices heldPrices) []HoldLine {
 	var lines []HoldLine
 	add := func(item int, line HoldLine, minor int64, currency money.Currency) {
 		line.Ordinal, line.Item = int64(len(lines)), int64(item)
-		// The sum was bounded before, and each part of it is smaller.
-		line.Amount = money.Amount{Minor: minor * line.Quantity, Currency: currency}
+		line.Amount = money.Amount{Minor: minor, Currency: currency}
 		lines = append(lines, line)
 	}
 	for i, request := range w.claim.lines {
@@ -88,17 +95,20 @@ func (b *batch) linesOf(w wish, f facts, stock stock) []HoldLine {
 				add(i, HoldLine{
 					Kind: LineKindPool, Show: ShowID{Region: b.at.region, UUID: pool.show}, Pool: request.Pool.Pool,
 					Shard: part.shard, Bucket: part.bucket, Quantity: part.quantity,
-				}, pool.price, currency)
+					// The sum was bounded before, and each part of it is smaller.
+				}, pool.price*part.quantity, currency)
 			}
 		case request.Stay != nil:
 			room := f.rooms[request.Stay.RoomType.UUID]
-			price, _ := priceStay(*request.Stay, f.stay(*request.Stay))
-			for night := request.Stay.CheckIn; night.Before(request.Stay.CheckOut); night = night.AddDays(1) {
-				for _, part := range b.roomsFor(w, f, stock, request.Stay, night) {
+			for _, price := range prices.stays[i].Nights {
+				night := price.Night
+				parts := b.roomsFor(w, f, stock, request.Stay, night)
+				amounts := shareOut(price.Total, parts)
+				for j, part := range parts {
 					add(i, HoldLine{
 						Kind: LineKindNight, Property: tenants.PropertyID{Region: b.at.region, UUID: room.property},
 						RoomType: request.Stay.RoomType, RatePlan: planOf(*request.Stay), Night: night, Bucket: part.bucket, Quantity: part.quantity,
-					}, price.Nights[night.DaysSince(request.Stay.CheckIn)], currency)
+					}, amounts[j], currency)
 				}
 			}
 		}
@@ -113,9 +123,7 @@ func (b *batch) write(ctx context.Context, tx pgx.Tx, f facts, winners []won) ([
 	var codes []uuid.UUID
 	for _, w := range winners {
 		all = append(all, w.lines...)
-		if w.presale != nil {
-			codes = append(codes, *w.presale)
-		}
+		codes = append(codes, w.uses()...)
 	}
 	if err := b.claimCounters(ctx, tx, gather(all)); err != nil {
 		return nil, err
@@ -137,6 +145,9 @@ func (b *batch) write(ctx context.Context, tx pgx.Tx, f facts, winners []won) ([
 	}
 	var out pipelined
 	if err := b.insertHolds(ctx, &out, holds); err != nil {
+		return nil, err
+	}
+	if err := b.insertStayPrices(ctx, &out, winners); err != nil {
 		return nil, err
 	}
 	if err := b.holdSeats(ctx, &out, holds); err != nil {
@@ -203,6 +214,7 @@ func (w won) holdAt(at place, terms Terms, now time.Time) Hold {
 	if w.presale != nil {
 		hold.PresaleCode = &PresaleCodeID{Region: at.region, UUID: *w.presale}
 	}
+	hold.Promotion = promotionOf(at.region, w.prices.use)
 	return hold
 }
 
@@ -228,6 +240,11 @@ func (b *batch) insertHolds(ctx context.Context, out *pipelined, holds []Hold) e
 			code = hold.PresaleCode.UUID
 		}
 		params.PresaleCodeIds = append(params.PresaleCodeIds, code)
+		promotion := uuid.Nil
+		if hold.Promotion != nil {
+			promotion = hold.Promotion.UUID
+		}
+		params.PromotionIds = append(params.PromotionIds, promotion)
 		params.OverridesRestrictions = append(params.OverridesRestrictions, hold.OverridesRestrictions)
 		addLines(&lines, hold)
 	}

@@ -23,7 +23,7 @@ type stock struct {
 	houses map[nightKey]dbsqlc.HouseCountersLockRow
 	// blocks are those that the seats are in; see readBlocks.
 	blocks map[uuid.UUID]dbsqlc.BlocksForClaimRow
-	// uses says what is left of presale codes.
+	// uses says what is left of presale codes and counted promotions.
 	uses map[uuid.UUID]int64
 	// shard is the counter that the quick path has chosen for a pool.
 	shard map[uuid.UUID]int64
@@ -64,7 +64,7 @@ func (b *batch) lockAll(ctx context.Context, tx pgx.Tx, f *facts) (stock, error)
 	if err := b.lockCounters(ctx, tx, *f, given, nil); err != nil {
 		return stock{}, err
 	}
-	codes := append(f.presaleIDs(), reaping.codes...)
+	codes := append(append(f.presaleIDs(), f.promotionIDs()...), reaping.codes...)
 	if _, err := lockPresale(ctx, tx, b.at, codes); err != nil {
 		return stock{}, err
 	}
@@ -115,7 +115,7 @@ func (b *batch) reopenPools(ctx context.Context, tx pgx.Tx, f facts, s *stock) e
 // rush ends. The claim locks what was found, and judges it then.
 func (s *Service) dueFor(ctx context.Context, b *batch) ([]uuid.UUID, error) {
 	found, err := db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) (overdue, error) {
-		f, err := factsOf(ctx, tx, b.at, b.all, b.codes())
+		f, err := factsOf(ctx, tx, b.at, b.all, b.codes(), b.promotionCodes())
 		if err != nil {
 			return overdue{}, err
 		}
@@ -183,7 +183,7 @@ func (b *batch) dueOnCounters(ctx context.Context, tx pgx.Tx, f facts, limit int
 		TenantID: b.at.tenant, Region: string(b.at.region), Now: f.now, PoolIds: b.all.pools, MaxHolds: limit,
 		PropertyIds: []uuid.UUID{}, FirstNight: civil.Date{Year: 9999, Month: 1, Day: 1}, LastNight: civil.Date{Year: 1, Month: 1, Day: 1},
 	}
-	params.PresaleCodeIds = f.presaleIDs()
+	params.PresaleCodeIds, params.PromotionIds = f.presaleIDs(), f.promotionIDs()
 	for _, line := range b.all.lines {
 		if line.Stay == nil {
 			continue
@@ -368,8 +368,10 @@ func (s stock) take(w won) {
 			takeFrom(s.houses, nightKey{owner: line.Property.UUID, night: line.Night}, func(row *dbsqlc.HouseCountersLockRow) { row.Held += line.Quantity })
 		}
 	}
-	if w.presale != nil && s.uses != nil {
-		s.uses[*w.presale]--
+	for _, code := range w.uses() {
+		if s.uses != nil {
+			s.uses[code]--
+		}
 	}
 }
 

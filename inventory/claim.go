@@ -25,6 +25,9 @@ type PlaceHold struct {
 	// PresaleCode lets the buyer in before the sale of the hold's one show opens, and takes one of the
 	// code's uses; "" is none.
 	PresaleCode string `json:",omitempty"`
+	// PromotionCode asks for the promotion of this code on the hold's stays, and takes one of its uses; "" is
+	// none.
+	PromotionCode string `json:",omitempty"`
 	// Grant is an admission from the waiting room of one of the hold's shows, nil for none. It is no part
 	// of what the request key stands for: the same request again needs no second grant.
 	Grant *GrantID `json:"-"`
@@ -71,6 +74,9 @@ type StayRequest struct {
 	// Guests are who comes: one entry for each room, one for all rooms, or none where nobody says. Then the
 	// price is that of the base occupancy.
 	Guests []Guests `json:",omitempty"`
+	// Quote is the version of the quote that the buyer was shown; when the price is another one now, the
+	// hold is refused with the new quote. "" accepts the present price.
+	Quote string `json:",omitempty"`
 }
 
 // nights is how many nights the stay occupies; the check-out date consumes none.
@@ -86,6 +92,8 @@ type claim struct {
 	expectedTotal *money.Amount
 	// presaleCode is normal, "" for none.
 	presaleCode string
+	// promotionCode is normal, "" for none.
+	promotionCode string
 	// grant is the admission that the hold uses, nil for none.
 	grant    *uuid.UUID
 	override *Override
@@ -141,7 +149,7 @@ func (p PlaceHold) claim() (claim, error) {
 	if p.ExpectedTotal != nil && (p.ExpectedTotal.Minor < 0 || p.ExpectedTotal.Minor > money.MaxMinor) {
 		return claim{}, fault.Invalid("expectedTotal.amountMinor", "expected 0 to %d, got %d", money.MaxMinor, p.ExpectedTotal.Minor)
 	}
-	c := claim{lines: p.Lines, expectedTotal: p.ExpectedTotal, presaleCode: normalCode(p.PresaleCode), override: p.Override, overrideBlock: p.OverrideBlock}
+	c := claim{lines: p.Lines, expectedTotal: p.ExpectedTotal, presaleCode: normalCode(p.PresaleCode), promotionCode: normalCode(p.PromotionCode), override: p.Override, overrideBlock: p.OverrideBlock}
 	if p.OverrideBlock != "" {
 		if err := checkText("overrideBlock.reason", p.OverrideBlock, maxBlockReason); err != nil {
 			return claim{}, err
@@ -152,7 +160,12 @@ func (p PlaceHold) claim() (claim, error) {
 			return claim{}, err
 		}
 	}
-	seen := seenUnits{seats: map[[2]uuid.UUID]string{}, pools: map[uuid.UUID]string{}, stays: map[uuid.UUID][]seenStay{}}
+	if p.PromotionCode != "" {
+		if err := checkCode("promotionCode", c.promotionCode); err != nil {
+			return claim{}, err
+		}
+	}
+	seen := newSeenUnits()
 	for i, line := range p.Lines {
 		field := fmt.Sprintf("lines[%d]", i)
 		rows, err := c.add(field, line, &seen)
@@ -163,17 +176,26 @@ func (p PlaceHold) claim() (claim, error) {
 			return claim{}, fault.Invalid(field, "the hold names more than %d seats, pools and nights", maxHoldUnits)
 		}
 	}
+	c.sort()
+	return c, c.addGrant(p.Grant)
+}
+
+// sort leaves each id that the claim names once, in order.
+func (c *claim) sort() {
 	for _, list := range []*[]uuid.UUID{&c.shows, &c.pools, &c.rooms} {
 		slices.SortFunc(*list, compareUUID)
 		*list = slices.Compact(*list)
 	}
-	return c, c.addGrant(p.Grant)
 }
 
 type seenUnits struct {
 	seats map[[2]uuid.UUID]string
 	pools map[uuid.UUID]string
 	stays map[uuid.UUID][]seenStay
+}
+
+func newSeenUnits() seenUnits {
+	return seenUnits{seats: map[[2]uuid.UUID]string{}, pools: map[uuid.UUID]string{}, stays: map[uuid.UUID][]seenStay{}}
 }
 
 type seenStay struct {

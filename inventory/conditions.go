@@ -326,8 +326,9 @@ func offersOf(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, sites
 type Conditions struct {
 	// Timelines are one for each show, and for each property, rate plan and day of arrival.
 	Timelines []Timeline
-	// TaxBasisPoints are the rates of the lines, in their order.
+	// TaxBasisPoints are the rates of the lines, in their order, and Taxes the taxes within their prices.
 	TaxBasisPoints []int64
+	Taxes          []int64
 }
 
 // start is what one timeline is for.
@@ -387,7 +388,7 @@ func ConditionsTx(ctx context.Context, tx pgx.Tx, hold Hold) (Conditions, error)
 	for _, at := range of {
 		c.TaxBasisPoints = append(c.TaxBasisPoints, offers[at.site].TaxBasisPoints)
 	}
-	return c, nil
+	return c, c.addTaxes(ctx, tx, hold)
 }
 
 type showStart struct {

@@ -21,7 +21,7 @@ type reaping struct {
 	now   time.Time
 	holds []uuid.UUID
 	lines []HoldLine
-	// codes are the presale codes whose uses the holds have.
+	// codes are the presale codes and promotions whose uses the holds have.
 	codes []uuid.UUID
 }
 
@@ -44,6 +44,9 @@ func lockDue(ctx context.Context, tx pgx.Tx, at place, candidates []uuid.UUID) (
 			r.holds = append(r.holds, row.ID)
 			if row.PresaleCodeID != nil {
 				r.codes = append(r.codes, *row.PresaleCodeID)
+			}
+			if row.PromotionID != nil {
+				r.codes = append(r.codes, *row.PromotionID)
 			}
 		}
 	}
@@ -184,7 +187,7 @@ func (s *Service) expireEach(ctx context.Context, at place, holds []uuid.UUID) (
 // of its own: a refused claim rolls back and would otherwise reap the same ones again and again.
 func (s *Service) expireOn(ctx context.Context, b *batch) (int, error) {
 	return db.Replayable(ctx, s.db, "inventory.ExpireDue", func(ctx context.Context, tx pgx.Tx) (int, error) {
-		f, err := factsOf(ctx, tx, b.at, b.all, b.codes())
+		f, err := factsOf(ctx, tx, b.at, b.all, b.codes(), b.promotionCodes())
 		if err != nil {
 			return 0, err
 		}

@@ -32,6 +32,9 @@ type facts struct {
 	// partsOf the same by pool or night.
 	parts   []allotmentPart
 	partsOf map[nightKey][]allotmentPart
+	// pricing is what the prices of stays are made of, and promotions those that may lower them.
+	pricing    pricing
+	promotions []promotionFacts
 	// presale has the codes that buyers named, as far as the show has them.
 	presale map[string]*presaleFacts
 	// grants are those that wishes name, locked; see lockGrants.
@@ -81,7 +84,7 @@ type roomFacts struct {
 
 // factsOf reads everything that claims will be judged by; c is what they want together. An id that is
 // not the tenant's is missing from it; see judgeExists.
-func factsOf(ctx context.Context, tx pgx.Tx, at place, c claim, codes []string) (facts, error) {
+func factsOf(ctx context.Context, tx pgx.Tx, at place, c claim, codes, promotionCodes []string) (facts, error) {
 	now, err := Now(ctx, tx)
 	if err != nil {
 		return facts{}, err
@@ -105,6 +108,9 @@ func factsOf(ctx context.Context, tx pgx.Tx, at place, c claim, codes []string) 
 		if err := f.readRooms(ctx, tx, at, c); err != nil {
 			return facts{}, err
 		}
+	}
+	if err := f.readPrices(ctx, tx, at, c, promotionCodes); err != nil {
+		return facts{}, err
 	}
 	if err := f.readAllotments(ctx, tx, at, c); err != nil {
 		return facts{}, err

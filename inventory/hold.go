@@ -114,6 +114,8 @@ type Hold struct {
 	Version int64
 	// PresaleCode is the code whose use the hold has; nil for none.
 	PresaleCode *PresaleCodeID
+	// Promotion is the promotion of which the hold has a use; nil when none is counted.
+	Promotion *PromotionID
 	// OverridesRestrictions: staff held it against the restrictions of its nights, which do not speak again.
 	OverridesRestrictions bool
 	Lines                 []HoldLine
@@ -264,6 +266,7 @@ func holdOf(tenant tenants.TenantID, region ids.Region, row dbsqlc.HoldGetRow) H
 	if row.PresaleCodeID != nil {
 		hold.PresaleCode = &PresaleCodeID{Region: region, UUID: *row.PresaleCodeID}
 	}
+	hold.Promotion = promotionOf(region, row.PromotionID)
 	return hold
 }
 

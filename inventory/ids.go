@@ -28,6 +28,8 @@ type (
 	GrantKind struct{}
 	// NightsJobKind is an edit of nights that runs as a job.
 	NightsJobKind struct{}
+	// PromotionKind is a reduction of the price of stays.
+	PromotionKind struct{}
 	// BlockKind is a set of seats of a show that is set aside.
 	BlockKind struct{}
 	// RatePlanKind is what a room is sold as, besides the standard rate.
@@ -70,6 +72,9 @@ func (GrantKind) Prefix() string { return "grant" }
 // Prefix of a job's public id.
 func (NightsJobKind) Prefix() string { return "nights" }
 
+// Prefix of a promotion's public id.
+func (PromotionKind) Prefix() string { return "promotion" }
+
 // Prefix of a seat block's public id.
 func (BlockKind) Prefix() string { return "block" }
 
@@ -91,5 +96,6 @@ type (
 	GrantID       = ids.ID[GrantKind]
 	NightsJobID   = ids.ID[NightsJobKind]
 	BlockID       = ids.ID[BlockKind]
+	PromotionID   = ids.ID[PromotionKind]
 	RatePlanID    = ids.ID[RatePlanKind]
 )

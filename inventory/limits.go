@@ -73,6 +73,23 @@ const (
 	maxCodeUses     = 1_000_000
 	// shardsKnownFor is how long it is believed what was left of the rows of a pool's counter.
 	shardsKnownFor = time.Second
+	// usualOccupancy is for how many adults a room's price is where nothing is said about guests.
+	usualOccupancy = 2
+	// maxBaseOccupancy bounds for how many adults a price is.
+	maxBaseOccupancy = 50
+	// maxChargeName bounds the name of a tax or fee, and of a promotion, in characters.
+	maxChargeName = 100
+	// maxAgeBands bounds the bands of children of a room type, maxAdjustments the differences of a rate
+	// plan, and maxCharges the taxes and fees of a hotel.
+	maxAgeBands    = 10
+	maxAdjustments = 30
+	maxCharges     = 20
+	// maxOpenPromotions bounds the promotions of a hotel that apply by themselves at one time: each of
+	// them is tried on each price. maxPromotionsRead bounds those of all hotels of one request.
+	maxOpenPromotions = 50
+	maxPromotionsRead = 1000
+	// maxPromotionScopes bounds the room types and rate plans that a promotion names.
+	maxPromotionScopes = 100
 	// maxOverrideReason bounds, in characters, why restrictions are overridden.
 	maxOverrideReason = 500
 	// maxSeatsPerEdit bounds the seats of one change of a block: one transaction locks and writes them.

@@ -44,7 +44,7 @@ func (s *Service) PlaceHold(ctx context.Context, actor tenants.Actor, input Plac
 	if err := s.authorizeClaim(ctx, actor, policies.ActionHoldPlace, c); err != nil {
 		return Hold{}, err
 	}
-	input.PresaleCode = c.presaleCode
+	input.PresaleCode, input.PromotionCode = c.presaleCode, c.promotionCode
 	fingerprint, err := request.Fingerprint(input)
 	if err != nil {
 		return Hold{}, err

@@ -171,12 +171,16 @@ func moveUses(ctx context.Context, tx pgx.Tx, at place, codes []uuid.UUID, m mov
 	return nil
 }
 
-// uses are the presale codes of a hold: one or none.
+// uses are the presale code and the promotion of which a hold has a use.
 func (h Hold) uses() []uuid.UUID {
-	if h.PresaleCode == nil {
-		return nil
+	var uses []uuid.UUID
+	if h.PresaleCode != nil {
+		uses = append(uses, h.PresaleCode.UUID)
 	}
-	return []uuid.UUID{h.PresaleCode.UUID}
+	if h.Promotion != nil {
+		uses = append(uses, h.Promotion.UUID)
+	}
+	return uses
 }
 
 // presaleOf reads the code that a hold was placed with, for the rules that are asked again; nil for

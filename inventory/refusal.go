@@ -92,6 +92,10 @@ const (
 	RefusalPresaleCode RefusalCode = "PRESALE_CODE_INVALID"
 	// RefusalPresaleUsedUp: every use of the presale code is taken.
 	RefusalPresaleUsedUp RefusalCode = "PRESALE_CODE_USED_UP"
+	// RefusalPromotionCode: the code is of no promotion that is for one of the stays at this time.
+	RefusalPromotionCode RefusalCode = "PROMOTION_CODE_INVALID"
+	// RefusalPromotionUsedUp: every use of the promotion is taken.
+	RefusalPromotionUsedUp RefusalCode = "PROMOTION_USED_UP"
 	// RefusalCancellationClosed: the show has begun, the guests were due or did not come: only the
 	// seller cancels it now.
 	RefusalCancellationClosed RefusalCode = "CANCELLATION_CLOSED"
@@ -136,6 +140,8 @@ type Refusal struct {
 	Message string
 	// Lines names every unit that was refused and why, in the order of the request.
 	Lines []RefusedLine
+	// Quote is what the stays of the request cost now, when the code is RefusalPriceChanged; else nil.
+	Quote *Quote
 	// RetryAfter is how long to wait before trying again; 0 when waiting does not help.
 	RetryAfter time.Duration
 }
@@ -252,6 +258,10 @@ func messageOf(code RefusalCode) string {
 		return "this presale code is not good for this show at this time"
 	case RefusalPresaleUsedUp:
 		return "this presale code has been used as often as it can be"
+	case RefusalPromotionCode:
+		return "this code is good for none of these stays at this time"
+	case RefusalPromotionUsedUp:
+		return "this promotion has been used as often as it can be"
 	case RefusalCancellationClosed:
 		return "only the seller can cancel this now"
 	case RefusalFeeChanged:

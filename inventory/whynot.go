@@ -47,7 +47,7 @@ func (s *Service) WhyNot(ctx context.Context, actor tenants.Actor, stay StayRequ
 	}
 	at := placeOf(actor.Tenant, c.region)
 	return db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) (WhyNot, error) {
-		f, err := factsOf(ctx, tx, at, c, nil)
+		f, err := factsOf(ctx, tx, at, c, nil, nil)
 		if err != nil {
 			return WhyNot{}, err
 		}

@@ -39,6 +39,9 @@ const (
 	ActionNightsSet        Action = "nights.set"
 	ActionNightsRead       Action = "nights.read"
 	ActionRatesSet         Action = "rates.set"
+	ActionRatesRead        Action = "rates.read"
+	ActionChargesSet       Action = "charges.set"
+	ActionPromotionSet     Action = "promotion.set"
 	ActionHouseLimitsSet   Action = "houselimits.set"
 	ActionTermsSet         Action = "terms.set"
 	ActionTermsRead        Action = "terms.read"
@@ -131,6 +134,9 @@ func Meanings() []Meaning {
 		{ActionNightsSet, "Set rooms, oversell and restrictions per night, and booking windows"},
 		{ActionNightsRead, "See the plan of nights, oversell included"},
 		{ActionRatesSet, "Set rate plans, and the rates of nights"},
+		{ActionRatesRead, "See what rates are made of: guests, differences, taxes, fees and promotions"},
+		{ActionChargesSet, "Set taxes, fees and how they are rounded"},
+		{ActionPromotionSet, "Add, change and end promotions"},
 		{ActionHouseLimitsSet, "Set the limit of a whole house per night"},
 		{ActionTermsSet, "Set the terms of sale"},
 		{ActionTermsRead, "See the terms of sale"},

@@ -263,12 +263,41 @@ LIMIT @max_examples;
 
 -- name: AuditLineTaxes :many
 -- The tax of a line is the share of its price that its rate says, rounded half up: written without a
--- division, for which the engines have different meanings.
-SELECT tenant_id, region, booking_id, ordinal, count(*) OVER () AS violations
-FROM booking_lines
-WHERE (@every_tenant::boolean OR tenant_id = @tenant_id::uuid)
-    AND (2 * tax_minor * (10000 + tax_basis_points) > 2 * amount_minor * tax_basis_points + 10000 + tax_basis_points
-        OR 2 * amount_minor * tax_basis_points >= 2 * tax_minor * (10000 + tax_basis_points) + 10000 + tax_basis_points)
+-- division, for which the engines have different meanings. The tax of a stay is a part of its price; see
+-- AuditStayPrices.
+SELECT l.tenant_id, l.region, l.booking_id, l.ordinal, count(*) OVER () AS violations
+FROM booking_lines l
+WHERE (@every_tenant::boolean OR l.tenant_id = @tenant_id::uuid)
+    AND (2 * l.tax_minor * (10000 + l.tax_basis_points) > 2 * l.amount_minor * l.tax_basis_points + 10000 + l.tax_basis_points
+        OR 2 * l.amount_minor * l.tax_basis_points >= 2 * l.tax_minor * (10000 + l.tax_basis_points) + 10000 + l.tax_basis_points)
+    AND NOT EXISTS (
+        SELECT 1
+        FROM bookings b
+        JOIN stay_prices p ON p.tenant_id = b.tenant_id AND p.region = b.region AND p.hold_id = b.hold_id
+        WHERE b.tenant_id = l.tenant_id AND b.region = l.region AND b.id = l.booking_id AND p.item = l.item)
+ORDER BY violations
+LIMIT @max_examples;
+
+-- name: AuditStayPrices :many
+-- The lines of a stay, of its hold and of its booking, together are the price that was stored for it, and
+-- the taxes of the booking's lines its tax.
+SELECT w.tenant_id, w.region, w.hold_id, w.item, w.total_minor, w.lines_minor, count(*) OVER () AS violations
+FROM (
+    SELECT p.tenant_id, p.region, p.hold_id, p.item, p.total_minor, COALESCE(sum(l.amount_minor), 0)::bigint AS lines_minor,
+        p.tax_minor, p.tax_minor AS lines_tax
+    FROM stay_prices p
+    LEFT JOIN hold_lines l ON l.tenant_id = p.tenant_id AND l.region = p.region AND l.hold_id = p.hold_id AND l.item = p.item
+    WHERE @every_tenant::boolean OR p.tenant_id = @tenant_id::uuid
+    GROUP BY p.tenant_id, p.region, p.hold_id, p.item, p.total_minor, p.tax_minor
+    UNION ALL
+    SELECT p.tenant_id, p.region, p.hold_id, p.item, p.total_minor, COALESCE(sum(l.amount_minor), 0)::bigint AS lines_minor,
+        p.tax_minor, COALESCE(sum(l.tax_minor), 0)::bigint AS lines_tax
+    FROM stay_prices p
+    JOIN bookings b ON b.tenant_id = p.tenant_id AND b.region = p.region AND b.hold_id = p.hold_id
+    LEFT JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.item = p.item
+    WHERE @every_tenant::boolean OR p.tenant_id = @tenant_id::uuid
+    GROUP BY p.tenant_id, p.region, p.hold_id, p.item, p.total_minor, p.tax_minor) AS w
+WHERE w.total_minor <> w.lines_minor OR w.tax_minor <> w.lines_tax
 ORDER BY violations
 LIMIT @max_examples;
 
@@ -365,18 +394,20 @@ SELECT
     (SELECT count(*) FROM payment_attempts a WHERE @every_tenant::boolean OR a.tenant_id = @tenant_id::uuid) AS payments;
 
 -- name: AuditPresaleCounters :many
--- A sale keeps its use of a code, also when it is cancelled.
+-- A sale keeps its use of a code or of a promotion, also when it is cancelled.
 SELECT c.tenant_id, c.region, c.code_id, c.held, c.booked, COALESCE(h.held, 0)::bigint AS holds_held, COALESCE(h.booked, 0)::bigint AS holds_booked,
     count(*) OVER () AS violations
 FROM presale_counters c
 LEFT JOIN (
-    SELECT tenant_id, region, presale_code_id,
-        sum(CASE WHEN state IN ('ACTIVE', 'PROCESSING') THEN 1 ELSE 0 END)::bigint AS held,
-        sum(CASE WHEN state = 'CONFIRMED' THEN 1 ELSE 0 END)::bigint AS booked
-    FROM holds
-    WHERE presale_code_id IS NOT NULL
-    GROUP BY tenant_id, region, presale_code_id) AS h
-    ON h.tenant_id = c.tenant_id AND h.region = c.region AND h.presale_code_id = c.code_id
+    SELECT u.tenant_id, u.region, u.code_id,
+        sum(CASE WHEN u.state IN ('ACTIVE', 'PROCESSING') THEN 1 ELSE 0 END)::bigint AS held,
+        sum(CASE WHEN u.state = 'CONFIRMED' THEN 1 ELSE 0 END)::bigint AS booked
+    FROM (
+        SELECT tenant_id, region, state, presale_code_id AS code_id FROM holds WHERE presale_code_id IS NOT NULL
+        UNION ALL
+        SELECT tenant_id, region, state, promotion_id AS code_id FROM holds WHERE promotion_id IS NOT NULL) AS u
+    GROUP BY u.tenant_id, u.region, u.code_id) AS h
+    ON h.tenant_id = c.tenant_id AND h.region = c.region AND h.code_id = c.code_id
 WHERE (@every_tenant::boolean OR c.tenant_id = @tenant_id::uuid)
     AND (c.held <> COALESCE(h.held, 0) OR c.booked <> COALESCE(h.booked, 0))
 ORDER BY violations

@@ -49,6 +49,7 @@ type ResolverRoot interface {
 	SeatBlock() SeatBlockResolver
 	SeatMap() SeatMapResolver
 	Show() ShowResolver
+	StayQuote() StayQuoteResolver
 	Subscription() SubscriptionResolver
 	Unit() UnitResolver
 	Venue() VenueResolver
@@ -77,6 +78,7 @@ type BookingResolver interface {
 
 	RefundedTotal(ctx context.Context, obj *Booking) (*Money, error)
 	Cancellations(ctx context.Context, obj *Booking) ([]Cancellation, error)
+	StayPrices(ctx context.Context, obj *Booking) ([]HeldStayPrice, error)
 }
 type EventResolver interface {
 	Venue(ctx context.Context, obj *Event) (*Venue, error)
@@ -84,6 +86,7 @@ type EventResolver interface {
 type HoldResolver interface {
 	Payments(ctx context.Context, obj *Hold) ([]Payment, error)
 	Booking(ctx context.Context, obj *Hold) (*Booking, error)
+	StayPrices(ctx context.Context, obj *Hold) ([]HeldStayPrice, error)
 }
 type MutationResolver interface {
 	OpenWaitingRoom(ctx context.Context, input OpenWaitingRoomInput) (*WaitingRoom, error)
@@ -133,6 +136,12 @@ type MutationResolver interface {
 	ResolveReview(ctx context.Context, input ResolveReviewInput) (*Review, error)
 	CreatePresaleCodes(ctx context.Context, input CreatePresaleCodesInput) ([]PresaleCode, error)
 	ChangePresaleCode(ctx context.Context, input ChangePresaleCodeInput) (*PresaleCode, error)
+	SetGuestPrices(ctx context.Context, input SetGuestPricesInput) (*GuestPrices, error)
+	SetRateAdjustments(ctx context.Context, input SetRateAdjustmentsInput) (*RateAdjustments, error)
+	SetTaxesAndFees(ctx context.Context, input SetTaxesAndFeesInput) ([]StayCharge, error)
+	SetRoundingRule(ctx context.Context, input SetRoundingRuleInput) (*RoundingRule, error)
+	CreatePromotion(ctx context.Context, input CreatePromotionInput) (*Promotion, error)
+	UpdatePromotion(ctx context.Context, input UpdatePromotionInput) (*Promotion, error)
 	CreateRatePlan(ctx context.Context, input CreateRatePlanInput) (*RatePlan, error)
 	UpdateRatePlan(ctx context.Context, input UpdateRatePlanInput) (*RatePlan, error)
 	SetBookingWindow(ctx context.Context, input SetBookingWindowInput) (*BookingWindow, error)
@@ -210,6 +219,9 @@ type QueryResolver interface {
 	Repairs(ctx context.Context, day civil.Date, region string, first int64, after *string) (*RepairReport, error)
 	PaymentTimeline(ctx context.Context, hold *string, booking *string) (*PaymentTimeline, error)
 	PresaleCodes(ctx context.Context, show string, first int64, after *string) (*PresaleCodeConnection, error)
+	Quote(ctx context.Context, stays []StayInput, promotionCode *string) (*Quote, error)
+	Rates(ctx context.Context, property string) (*Rates, error)
+	Promotions(ctx context.Context, property string, first int64, after *string) (*PromotionConnection, error)
 	WhyNot(ctx context.Context, stay StayInput) (*WhyNot, error)
 	SeatHistory(ctx context.Context, show string, seat string, first int64, after *string) (*UnitEventConnection, error)
 	PoolHistory(ctx context.Context, pool string, first int64, after *string) (*UnitEventConnection, error)
@@ -261,6 +273,11 @@ type ShowResolver interface {
 	SeatMap(ctx context.Context, obj *Show) (*SeatMap, error)
 	CancellationPolicy(ctx context.Context, obj *Show) (*CancellationPolicy, error)
 }
+type StayQuoteResolver interface {
+	RoomType(ctx context.Context, obj *StayQuote) (*RoomType, error)
+
+	CancellationPolicy(ctx context.Context, obj *StayQuote) (*CancellationPolicy, error)
+}
 type SubscriptionResolver interface {
 	SeatMapChanged(ctx context.Context, show string, since *string) (<-chan *SeatMapChange, error)
 	HoldChanged(ctx context.Context, hold string) (<-chan *Hold, error)
@@ -304,6 +321,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 	inputUnmarshalers := func() *graphql.InputUnmarshalerIndex {
 		return graphql.NewInputUnmarshalerIndex(
 			graphql.NewInputUnmarshaler("AdmitVisitorInput", ec.unmarshalInputAdmitVisitorInput),
+			graphql.NewInputUnmarshaler("AgeBandInput", ec.unmarshalInputAgeBandInput),
 			graphql.NewInputUnmarshaler("AllotmentInput", ec.unmarshalInputAllotmentInput),
 			graphql.NewInputUnmarshaler("AllotmentNightsInput", ec.unmarshalInputAllotmentNightsInput),
 			graphql.NewInputUnmarshaler("AllotmentReleaseInput", ec.unmarshalInputAllotmentReleaseInput),
@@ -324,6 +342,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("CreateEventInput", ec.unmarshalInputCreateEventInput),
 			graphql.NewInputUnmarshaler("CreateKeyInput", ec.unmarshalInputCreateKeyInput),
 			graphql.NewInputUnmarshaler("CreatePresaleCodesInput", ec.unmarshalInputCreatePresaleCodesInput),
+			graphql.NewInputUnmarshaler("CreatePromotionInput", ec.unmarshalInputCreatePromotionInput),
 			graphql.NewInputUnmarshaler("CreateRatePlanInput", ec.unmarshalInputCreateRatePlanInput),
 			graphql.NewInputUnmarshaler("CreateRoomTypeInput", ec.unmarshalInputCreateRoomTypeInput),
 			graphql.NewInputUnmarshaler("CreateSeatBlockInput", ec.unmarshalInputCreateSeatBlockInput),
@@ -352,6 +371,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("PoolInput", ec.unmarshalInputPoolInput),
 			graphql.NewInputUnmarshaler("PoolQuantityInput", ec.unmarshalInputPoolQuantityInput),
 			graphql.NewInputUnmarshaler("PriceLevelInput", ec.unmarshalInputPriceLevelInput),
+			graphql.NewInputUnmarshaler("PromotionTermsInput", ec.unmarshalInputPromotionTermsInput),
+			graphql.NewInputUnmarshaler("RateAdjustmentInput", ec.unmarshalInputRateAdjustmentInput),
 			graphql.NewInputUnmarshaler("RatePlanDerivationInput", ec.unmarshalInputRatePlanDerivationInput),
 			graphql.NewInputUnmarshaler("RefundBookingInput", ec.unmarshalInputRefundBookingInput),
 			graphql.NewInputUnmarshaler("ReleaseAllotmentInput", ec.unmarshalInputReleaseAllotmentInput),
@@ -372,16 +393,22 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("SetCancellationPolicyInput", ec.unmarshalInputSetCancellationPolicyInput),
 			graphql.NewInputUnmarshaler("SetChannelSalesInput", ec.unmarshalInputSetChannelSalesInput),
 			graphql.NewInputUnmarshaler("SetChannelSuspendedInput", ec.unmarshalInputSetChannelSuspendedInput),
+			graphql.NewInputUnmarshaler("SetGuestPricesInput", ec.unmarshalInputSetGuestPricesInput),
 			graphql.NewInputUnmarshaler("SetNightsInput", ec.unmarshalInputSetNightsInput),
 			graphql.NewInputUnmarshaler("SetPoolCapacityInput", ec.unmarshalInputSetPoolCapacityInput),
 			graphql.NewInputUnmarshaler("SetPoolShardsInput", ec.unmarshalInputSetPoolShardsInput),
 			graphql.NewInputUnmarshaler("SetPriceInput", ec.unmarshalInputSetPriceInput),
+			graphql.NewInputUnmarshaler("SetRateAdjustmentsInput", ec.unmarshalInputSetRateAdjustmentsInput),
+			graphql.NewInputUnmarshaler("SetRoundingRuleInput", ec.unmarshalInputSetRoundingRuleInput),
 			graphql.NewInputUnmarshaler("SetShowStateInput", ec.unmarshalInputSetShowStateInput),
 			graphql.NewInputUnmarshaler("SetTaxRateInput", ec.unmarshalInputSetTaxRateInput),
+			graphql.NewInputUnmarshaler("SetTaxesAndFeesInput", ec.unmarshalInputSetTaxesAndFeesInput),
 			graphql.NewInputUnmarshaler("SetTermsInput", ec.unmarshalInputSetTermsInput),
+			graphql.NewInputUnmarshaler("StayChargeInput", ec.unmarshalInputStayChargeInput),
 			graphql.NewInputUnmarshaler("StayInput", ec.unmarshalInputStayInput),
 			graphql.NewInputUnmarshaler("UnbindRoleInput", ec.unmarshalInputUnbindRoleInput),
 			graphql.NewInputUnmarshaler("UpdateAllotmentInput", ec.unmarshalInputUpdateAllotmentInput),
+			graphql.NewInputUnmarshaler("UpdatePromotionInput", ec.unmarshalInputUpdatePromotionInput),
 			graphql.NewInputUnmarshaler("UpdateRatePlanInput", ec.unmarshalInputUpdateRatePlanInput),
 			graphql.NewInputUnmarshaler("UpdateWaitingRoomInput", ec.unmarshalInputUpdateWaitingRoomInput),
 			graphql.NewInputUnmarshaler("UpdateWebhookEndpointInput", ec.unmarshalInputUpdateWebhookEndpointInput),
@@ -6637,6 +6664,871 @@ input ChangePresaleCodeInput {
   closesAt: DateTime
 }
 `, BuiltIn: false},
+	{Name: "../schema/prices.graphqls", Input: `extend type Query {
+  """
+  What stays cost that are held together now: the price of each night, taxes and fees, the total and what a
+  cancellation costs. Nothing is held by it, and it says nothing of what is left; it may be seconds old.
+  """
+  quote(
+    "The stays, 1 to 20, of one region."
+    stays: [StayInput!]!
+    "A promotion code."
+    promotionCode: String
+  ): Quote!
+  """
+  What the prices of a hotel's stays are made of besides the amounts of its nights. For the tenant's staff.
+  """
+  rates(
+    "The hotel."
+    property: ID!
+  ): Rates!
+  """
+  The promotions of a hotel, with their uses. For the tenant's staff.
+  """
+  promotions(
+    "The hotel."
+    property: ID!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): PromotionConnection!
+}
+
+extend type Mutation {
+  """
+  Says what guests of a room type cost besides its nightly amount. It replaces what was set, and saying it
+  twice changes nothing. Holds keep their price.
+  """
+  setGuestPrices(
+    "The room type and its prices."
+    input: SetGuestPricesInput!
+  ): GuestPrices!
+  """
+  Says how nights differ by weekday and by length of stay, at a rate plan or at the standard rate. It replaces
+  what was set for that rate, and saying it twice changes nothing. Holds keep their price.
+  """
+  setRateAdjustments(
+    "The hotel, the rate, and its differences."
+    input: SetRateAdjustmentsInput!
+  ): RateAdjustments!
+  """
+  Replaces the taxes and fees of a hotel's stays by this list. Saying it twice changes nothing; holds and
+  bookings keep theirs.
+  """
+  setTaxesAndFees(
+    "The hotel, with all its taxes and fees."
+    input: SetTaxesAndFeesInput!
+  ): [StayCharge!]!
+  """
+  Says how percentages of stays become whole units of money, for the whole tenant. Holds and bookings keep
+  the rule that they were made with.
+  """
+  setRoundingRule(
+    "The rule."
+    input: SetRoundingRuleInput!
+  ): RoundingRule!
+  """
+  Adds a promotion to a hotel. A code that the hotel has already is a conflict.
+  """
+  createPromotion(
+    "What it takes off, when and for whom."
+    input: CreatePromotionInput!
+  ): Promotion!
+  """
+  Replaces what a promotion takes off and when, and opens or closes it. Holds and bookings keep their price.
+  """
+  updatePromotion(
+    "The promotion and what it is from now on."
+    input: UpdatePromotionInput!
+  ): Promotion!
+}
+
+extend type Hold {
+  """
+  What each of its stays costs and why, as it was fixed when it was placed.
+  """
+  stayPrices: [HeldStayPrice!]!
+}
+
+extend type Booking {
+  """
+  What each of its stays was sold for and why, as it was fixed when it was held. Nothing that is changed or
+  cancelled later changes it.
+  """
+  stayPrices: [HeldStayPrice!]!
+}
+
+extend type HoldRefused {
+  """
+  What the stays cost now, when the code is PRICE_CHANGED; else null.
+  """
+  quote: Quote
+}
+
+extend input PlaceHoldInput {
+  """
+  A promotion code. One of its uses is taken by the hold, and given back when the hold ends without a sale.
+  """
+  promotionCode: String
+}
+
+extend input StayInput {
+  """
+  The version of the quote that the buyer was shown. When the stay has another price now, the hold is refused
+  with the new quote. Null accepts the present price. Stays are priced together: hold those that were quoted.
+  """
+  quote: String
+}
+
+extend enum RefusalCode {
+  "The code is of no promotion that is for one of the stays at this time."
+  PROMOTION_CODE_INVALID
+  "Every use of the promotion is taken."
+  PROMOTION_USED_UP
+}
+
+"""
+What stays cost that are held together.
+"""
+type Quote {
+  """
+  The stays, in the order of the request.
+  """
+  stays: [StayQuote!]!
+  """
+  What they cost together; null when one of them has a night without a price.
+  """
+  total: Money
+  """
+  The rules that speak against the stays, whatever is left of the rooms.
+  """
+  refused: [RefusedLine!]!
+  """
+  When this was true.
+  """
+  asOf: DateTime!
+}
+
+"""
+What one stay costs.
+"""
+type StayQuote {
+  """
+  Its position in the request, from 0.
+  """
+  line: Int!
+  """
+  The room type.
+  """
+  roomType: RoomType
+  """
+  The date of arrival.
+  """
+  checkIn: Date!
+  """
+  The date of departure.
+  """
+  checkOut: Date!
+  """
+  How many rooms.
+  """
+  rooms: Int!
+  """
+  The price; null when a night has none.
+  """
+  price: StayPrice
+  """
+  Stands for everything that was priced. placeHold with it holds the stay at this price or refuses; null
+  without a price.
+  """
+  version: String
+  """
+  What a cancellation costs.
+  """
+  cancellationPolicy: CancellationPolicy
+}
+
+"""
+The price of a stay of a hold or of a booking.
+"""
+type HeldStayPrice {
+  """
+  The position of the stay in the request, from 0, as its lines have it.
+  """
+  item: Int!
+  """
+  The price.
+  """
+  price: StayPrice!
+}
+
+"""
+The price of a stay, of all its rooms together. total is rooms and added together, and each of them is the
+sum of the nights; added is the sum of the charges that are not included.
+"""
+type StayPrice {
+  """
+  What is to be paid.
+  """
+  total: Money!
+  """
+  The price of the rooms, after the discount and with the included charges in it.
+  """
+  rooms: Money!
+  """
+  What the promotion took off.
+  """
+  discount: Money!
+  """
+  Taxes and fees on top of the rooms.
+  """
+  added: Money!
+  """
+  The included tax within the price of the rooms.
+  """
+  tax: Money!
+  """
+  The rate of that tax.
+  """
+  taxRate: TaxRate!
+  """
+  The price of each night. What is charged once for the stay is shared out over its nights.
+  """
+  nights: [NightPrice!]!
+  """
+  Each tax and fee, included or added.
+  """
+  charges: [ChargePrice!]!
+  """
+  The promotion that took the discount off; null for none.
+  """
+  promotion: AppliedPromotion
+  """
+  How percentages were rounded.
+  """
+  rounding: RoundingRule!
+}
+
+"""
+The price of one night of a stay.
+"""
+type NightPrice {
+  """
+  The night.
+  """
+  night: Date!
+  """
+  The rooms, after the discount.
+  """
+  rooms: Money!
+  """
+  What the promotion took off.
+  """
+  discount: Money!
+  """
+  Taxes and fees on top.
+  """
+  added: Money!
+  """
+  What is to be paid for the night.
+  """
+  total: Money!
+}
+
+"""
+What a tax or fee comes to for a stay.
+"""
+type ChargePrice {
+  """
+  Its name.
+  """
+  name: String!
+  """
+  What it is reckoned by.
+  """
+  kind: ChargeKind!
+  """
+  Whether it is within the price of the rooms, and not on top of it.
+  """
+  included: Boolean!
+  """
+  What it comes to.
+  """
+  amount: Money!
+}
+
+"""
+A promotion as it stands in a price.
+"""
+type AppliedPromotion {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  Its name.
+  """
+  name: String!
+  """
+  The code that it was asked for with; null for one that applies by itself.
+  """
+  code: String
+}
+
+"""
+What a tax or fee is reckoned by.
+"""
+enum ChargeKind {
+  "A percentage of the price of the rooms."
+  PERCENT
+  "An amount for each room and night."
+  ROOM_NIGHT
+  "An amount for each person and night."
+  PERSON_NIGHT
+  "An amount for each person, once."
+  PERSON_STAY
+  "An amount for each room, once."
+  ROOM_STAY
+  "An amount once, however many rooms there are."
+  STAY
+}
+
+"""
+How percentages become whole units of money.
+"""
+type RoundingRule {
+  """
+  What is rounded.
+  """
+  level: RoundingLevel!
+  """
+  Where the middle goes.
+  """
+  mode: RoundingMode!
+}
+
+"""
+What is rounded.
+"""
+enum RoundingLevel {
+  "The percentage of each night."
+  NIGHT
+  "The percentage of the whole stay, which is then shared out over its nights."
+  STAY
+}
+
+"""
+Where an amount goes that lies in the middle between two whole units.
+"""
+enum RoundingMode {
+  "Up: 2.5 is 3."
+  HALF_UP
+  "To the even neighbour: 2.5 is 2, 3.5 is 4."
+  HALF_EVEN
+}
+
+"""
+What the prices of a hotel's stays are made of besides the amounts of its nights.
+"""
+type Rates {
+  """
+  What guests cost, by room type and rate.
+  """
+  guests: [GuestPrices!]!
+  """
+  Differences by weekday and length of stay, by rate.
+  """
+  adjustments: [RateAdjustments!]!
+  """
+  Taxes and fees.
+  """
+  charges: [StayCharge!]!
+  """
+  The tenant's rounding rule.
+  """
+  rounding: RoundingRule!
+}
+
+"""
+What guests of a room cost besides its nightly amount.
+"""
+type GuestPrices {
+  """
+  The room type.
+  """
+  roomTypeId: ID!
+  """
+  The rate plan; null is the standard rate and every plan without guest prices of its own.
+  """
+  ratePlanId: ID
+  """
+  For how many adults the nightly amount is.
+  """
+  baseOccupancy: Int!
+  """
+  The amount per night for each adult beyond that, in minor units.
+  """
+  extraAdultMinor: Int64!
+  """
+  What a night costs less for one adult alone, in minor units.
+  """
+  singleReductionMinor: Int64!
+  """
+  Children by age. Who is older than the last band counts as an adult.
+  """
+  ages: [AgeBand!]!
+}
+
+"""
+What a child of an age costs.
+"""
+type AgeBand {
+  """
+  The first age in years.
+  """
+  fromAge: Int!
+  """
+  The last age, included.
+  """
+  toAge: Int!
+  """
+  The amount per night in minor units; 0 is free.
+  """
+  amountMinor: Int64!
+}
+
+"""
+The differences of a rate.
+"""
+type RateAdjustments {
+  """
+  The rate plan; null is the standard rate.
+  """
+  ratePlanId: ID
+  """
+  The differences.
+  """
+  adjustments: [RateAdjustment!]!
+}
+
+"""
+How the price of a night of one room differs. A difference by weekday comes first, then the one with the most nights that
+the stay has.
+"""
+type RateAdjustment {
+  """
+  For stays of at least so many nights; null for one by weekday.
+  """
+  minNights: Int
+  """
+  For nights that begin on this day; null for one by length.
+  """
+  weekday: Weekday
+  """
+  Hundredths of a percent, below 0 for a reduction; 0 when it is an amount.
+  """
+  basisPoints: Int!
+  """
+  The amount in minor units, below 0 for a reduction; 0 when it is a percentage.
+  """
+  amountMinor: Int64!
+}
+
+"""
+A tax or fee of a hotel's stays.
+"""
+type StayCharge {
+  """
+  Its name.
+  """
+  name: String!
+  """
+  What it is reckoned by.
+  """
+  kind: ChargeKind!
+  """
+  Whether it is within the price of the rooms, and not on top of it.
+  """
+  included: Boolean!
+  """
+  Hundredths of a percent, of a percentage.
+  """
+  basisPoints: Int!
+  """
+  The amount in minor units, of all others.
+  """
+  amountMinor: Int64!
+  """
+  Children below this age are not counted as persons.
+  """
+  exemptBelowAge: Int!
+}
+
+"""
+A reduction of the price of a hotel's stays.
+"""
+type Promotion {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  The hotel.
+  """
+  propertyId: ID!
+  """
+  Its name.
+  """
+  name: String!
+  """
+  The code that buyers name, in capitals; null for one that applies by itself.
+  """
+  code: String
+  """
+  Whether it lowers prices.
+  """
+  state: PromotionState!
+  """
+  What it takes off the rooms, in hundredths of a percent; 0 when it is an amount.
+  """
+  basisPoints: Int!
+  """
+  What it takes off a stay, in minor units, whatever its rooms and nights; 0 when it is a percentage.
+  """
+  amountMinor: Int64!
+  """
+  From when stays may be held with it; null is no bound.
+  """
+  bookFrom: DateTime
+  """
+  Until when, not included; null is no bound.
+  """
+  bookUntil: DateTime
+  """
+  The first night that such a stay may have; null is no bound.
+  """
+  stayFrom: Date
+  """
+  The last night that such a stay may have; null is no bound.
+  """
+  stayTo: Date
+  """
+  How many nights a stay must have.
+  """
+  minNights: Int!
+  """
+  The room types that it is for; none means all.
+  """
+  roomTypeIds: [ID!]!
+  """
+  The rate plans that it is for; none means all, and the standard rate.
+  """
+  ratePlanIds: [ID!]!
+  """
+  How many holds it is good for; null has no limit, and then its uses are not counted.
+  """
+  uses: Int
+  """
+  How many uses live holds have.
+  """
+  held: Int!
+  """
+  How many uses were sold. A sale keeps its use, also when it is cancelled.
+  """
+  used: Int!
+}
+
+"""
+Whether a promotion lowers prices.
+"""
+enum PromotionState {
+  "It lowers prices within its windows."
+  ACTIVE
+  "It lowers no price any more."
+  CLOSED
+}
+
+"""
+A page of promotions.
+"""
+type PromotionConnection {
+  """
+  The promotions with their cursors.
+  """
+  edges: [PromotionEdge!]!
+  """
+  The promotions alone.
+  """
+  nodes: [Promotion!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A promotion in a page.
+"""
+type PromotionEdge {
+  """
+  Where the promotion stands in the list.
+  """
+  cursor: String!
+  """
+  The promotion.
+  """
+  node: Promotion!
+}
+
+"""
+What guests of a room type cost.
+"""
+input SetGuestPricesInput {
+  """
+  The room type.
+  """
+  roomType: ID!
+  """
+  The rate plan; null is the standard rate and every plan without guest prices of its own.
+  """
+  ratePlan: ID
+  """
+  For how many adults the nightly amount is, 1 to what the room takes and at most 50.
+  """
+  baseOccupancy: Int!
+  """
+  The amount per night for each adult beyond that, in minor units.
+  """
+  extraAdultMinor: Int64! = 0
+  """
+  What a night costs less for one adult alone, in minor units. A room never costs less than nothing.
+  """
+  singleReductionMinor: Int64! = 0
+  """
+  At most 10 bands of children, the first from age 0 and none with a gap before it. Who is older than the
+  last band counts as an adult; without bands all children do.
+  """
+  ages: [AgeBandInput!]! = []
+}
+
+"""
+What a child of an age costs.
+"""
+input AgeBandInput {
+  """
+  The first age in years.
+  """
+  fromAge: Int!
+  """
+  The last age, included, at most 17.
+  """
+  toAge: Int!
+  """
+  The amount per night in minor units; 0 is free.
+  """
+  amountMinor: Int64!
+}
+
+"""
+The differences of a rate.
+"""
+input SetRateAdjustmentsInput {
+  """
+  The hotel.
+  """
+  property: ID!
+  """
+  The rate plan; null is the standard rate.
+  """
+  ratePlan: ID
+  """
+  At most 30 differences; none takes them away.
+  """
+  adjustments: [RateAdjustmentInput!]!
+}
+
+"""
+How the price of a night of one room differs: exactly one of minNights and weekday, and exactly one of basisPoints
+and amountMinor.
+"""
+input RateAdjustmentInput {
+  """
+  For stays of at least so many nights, 2 to 366; the one with the most nights that a stay has applies.
+  """
+  minNights: Int
+  """
+  For nights that begin on this day.
+  """
+  weekday: Weekday
+  """
+  Hundredths of a percent, -10000 to 10000: -1000 is 10 % less.
+  """
+  basisPoints: Int! = 0
+  """
+  The amount in minor units, below 0 for a reduction.
+  """
+  amountMinor: Int64! = 0
+}
+
+"""
+All taxes and fees of a hotel's stays.
+"""
+input SetTaxesAndFeesInput {
+  """
+  The hotel.
+  """
+  property: ID!
+  """
+  At most 20; none takes them away. One percentage may be included: it is the hotel's tax rate, which
+  setTaxRate sets as well; without it the rate is 0.
+  """
+  charges: [StayChargeInput!]!
+}
+
+"""
+A tax or fee.
+"""
+input StayChargeInput {
+  """
+  Its name, 1 to 100 characters, each once in the list.
+  """
+  name: String!
+  """
+  What it is reckoned by.
+  """
+  kind: ChargeKind!
+  """
+  Whether it is within the price of the rooms, and not on top of it.
+  """
+  included: Boolean! = false
+  """
+  Hundredths of a percent, 0 to 10000, for PERCENT.
+  """
+  basisPoints: Int! = 0
+  """
+  The amount in minor units, for all other kinds.
+  """
+  amountMinor: Int64! = 0
+  """
+  Children below this age are not counted as persons, 0 to 18.
+  """
+  exemptBelowAge: Int! = 0
+}
+
+"""
+How percentages become whole units of money.
+"""
+input SetRoundingRuleInput {
+  """
+  What is rounded.
+  """
+  level: RoundingLevel!
+  """
+  Where the middle goes.
+  """
+  mode: RoundingMode!
+}
+
+"""
+What a promotion takes off and when. Exactly one of basisPoints and amountMinor is above 0.
+"""
+input PromotionTermsInput {
+  """
+  Its name, 1 to 100 characters. Buyers see it.
+  """
+  name: String!
+  """
+  Hundredths of a percent of the rooms, 1 to 10000.
+  """
+  basisPoints: Int! = 0
+  """
+  An amount off each stay in minor units, whatever its rooms and nights; never more than the rooms cost.
+  """
+  amountMinor: Int64! = 0
+  """
+  From when stays may be held with it.
+  """
+  bookFrom: DateTime
+  """
+  Until when, not included.
+  """
+  bookUntil: DateTime
+  """
+  The first night that such a stay may have.
+  """
+  stayFrom: Date
+  """
+  The last night that such a stay may have.
+  """
+  stayTo: Date
+  """
+  How many nights a stay must have, 1 to 366.
+  """
+  minNights: Int! = 1
+  """
+  The room types that it is for, at most 100; none means all.
+  """
+  roomTypes: [ID!]! = []
+  """
+  The rate plans that it is for, at most 100; none means all, and the standard rate.
+  """
+  ratePlans: [ID!]! = []
+}
+
+"""
+A promotion to be made.
+"""
+input CreatePromotionInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The hotel.
+  """
+  property: ID!
+  """
+  What it takes off and when.
+  """
+  terms: PromotionTermsInput!
+  """
+  The code that buyers name: 4 to 64 letters A to Z, digits, - and _. Capitals and spaces make no difference.
+  Null applies by itself; a hotel has at most 50 such ones active.
+  """
+  code: String
+  """
+  How many holds it is good for, 0 to 1000000; null is no limit. Whether there is one cannot be changed.
+  """
+  uses: Int
+}
+
+"""
+What a promotion is from now on.
+"""
+input UpdatePromotionInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The promotion.
+  """
+  promotion: ID!
+  """
+  What it takes off and when; it replaces all of what was.
+  """
+  terms: PromotionTermsInput!
+  """
+  Whether it lowers prices.
+  """
+  state: PromotionState! = ACTIVE
+  """
+  Another limit of uses; null leaves it. Fewer than are taken end it without touching what is held or sold.
+  """
+  uses: Int
+}
+`, BuiltIn: false},
 	{Name: "../schema/rates.graphqls", Input: `extend type Query {
   """
   Why a stay could not be held now through the asker's channel: every rule that speaks and every night with
@@ -9148,6 +10040,18 @@ func (ec *executionContext) childFields_AdviceProof(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type AdviceProof", field.Name)
 }
 
+func (ec *executionContext) childFields_AgeBand(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "fromAge":
+		return ec.fieldContext_AgeBand_fromAge(ctx, field)
+	case "toAge":
+		return ec.fieldContext_AgeBand_toAge(ctx, field)
+	case "amountMinor":
+		return ec.fieldContext_AgeBand_amountMinor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AgeBand", field.Name)
+}
+
 func (ec *executionContext) childFields_Allotment(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -9298,6 +10202,18 @@ func (ec *executionContext) childFields_AllotmentStock(ctx context.Context, fiel
 		return ec.fieldContext_AllotmentStock_releaseAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type AllotmentStock", field.Name)
+}
+
+func (ec *executionContext) childFields_AppliedPromotion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_AppliedPromotion_id(ctx, field)
+	case "name":
+		return ec.fieldContext_AppliedPromotion_name(ctx, field)
+	case "code":
+		return ec.fieldContext_AppliedPromotion_code(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type AppliedPromotion", field.Name)
 }
 
 func (ec *executionContext) childFields_Area(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -9486,6 +10402,8 @@ func (ec *executionContext) childFields_Booking(ctx context.Context, field graph
 		return ec.fieldContext_Booking_refundedTotal(ctx, field)
 	case "cancellations":
 		return ec.fieldContext_Booking_cancellations(ctx, field)
+	case "stayPrices":
+		return ec.fieldContext_Booking_stayPrices(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Booking", field.Name)
 }
@@ -9816,6 +10734,20 @@ func (ec *executionContext) childFields_ChannelSales(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type ChannelSales", field.Name)
 }
 
+func (ec *executionContext) childFields_ChargePrice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_ChargePrice_name(ctx, field)
+	case "kind":
+		return ec.fieldContext_ChargePrice_kind(ctx, field)
+	case "included":
+		return ec.fieldContext_ChargePrice_included(ctx, field)
+	case "amount":
+		return ec.fieldContext_ChargePrice_amount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChargePrice", field.Name)
+}
+
 func (ec *executionContext) childFields_Chart(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -9974,6 +10906,24 @@ func (ec *executionContext) childFields_FailedRefundEdge(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type FailedRefundEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_GuestPrices(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "roomTypeId":
+		return ec.fieldContext_GuestPrices_roomTypeId(ctx, field)
+	case "ratePlanId":
+		return ec.fieldContext_GuestPrices_ratePlanId(ctx, field)
+	case "baseOccupancy":
+		return ec.fieldContext_GuestPrices_baseOccupancy(ctx, field)
+	case "extraAdultMinor":
+		return ec.fieldContext_GuestPrices_extraAdultMinor(ctx, field)
+	case "singleReductionMinor":
+		return ec.fieldContext_GuestPrices_singleReductionMinor(ctx, field)
+	case "ages":
+		return ec.fieldContext_GuestPrices_ages(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type GuestPrices", field.Name)
+}
+
 func (ec *executionContext) childFields_GuestSession(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -9984,6 +10934,16 @@ func (ec *executionContext) childFields_GuestSession(ctx context.Context, field 
 		return ec.fieldContext_GuestSession_expiresAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type GuestSession", field.Name)
+}
+
+func (ec *executionContext) childFields_HeldStayPrice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_HeldStayPrice_item(ctx, field)
+	case "price":
+		return ec.fieldContext_HeldStayPrice_price(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type HeldStayPrice", field.Name)
 }
 
 func (ec *executionContext) childFields_Hold(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10014,6 +10974,8 @@ func (ec *executionContext) childFields_Hold(ctx context.Context, field graphql.
 		return ec.fieldContext_Hold_payments(ctx, field)
 	case "booking":
 		return ec.fieldContext_Hold_booking(ctx, field)
+	case "stayPrices":
+		return ec.fieldContext_Hold_stayPrices(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Hold", field.Name)
 }
@@ -10194,6 +11156,22 @@ func (ec *executionContext) childFields_NightAdvice(ctx context.Context, field g
 		return ec.fieldContext_NightAdvice_gain(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type NightAdvice", field.Name)
+}
+
+func (ec *executionContext) childFields_NightPrice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "night":
+		return ec.fieldContext_NightPrice_night(ctx, field)
+	case "rooms":
+		return ec.fieldContext_NightPrice_rooms(ctx, field)
+	case "discount":
+		return ec.fieldContext_NightPrice_discount(ctx, field)
+	case "added":
+		return ec.fieldContext_NightPrice_added(ctx, field)
+	case "total":
+		return ec.fieldContext_NightPrice_total(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type NightPrice", field.Name)
 }
 
 func (ec *executionContext) childFields_NightsChunk(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10672,6 +11650,68 @@ func (ec *executionContext) childFields_PriceLevel(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type PriceLevel", field.Name)
 }
 
+func (ec *executionContext) childFields_Promotion(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_Promotion_id(ctx, field)
+	case "propertyId":
+		return ec.fieldContext_Promotion_propertyId(ctx, field)
+	case "name":
+		return ec.fieldContext_Promotion_name(ctx, field)
+	case "code":
+		return ec.fieldContext_Promotion_code(ctx, field)
+	case "state":
+		return ec.fieldContext_Promotion_state(ctx, field)
+	case "basisPoints":
+		return ec.fieldContext_Promotion_basisPoints(ctx, field)
+	case "amountMinor":
+		return ec.fieldContext_Promotion_amountMinor(ctx, field)
+	case "bookFrom":
+		return ec.fieldContext_Promotion_bookFrom(ctx, field)
+	case "bookUntil":
+		return ec.fieldContext_Promotion_bookUntil(ctx, field)
+	case "stayFrom":
+		return ec.fieldContext_Promotion_stayFrom(ctx, field)
+	case "stayTo":
+		return ec.fieldContext_Promotion_stayTo(ctx, field)
+	case "minNights":
+		return ec.fieldContext_Promotion_minNights(ctx, field)
+	case "roomTypeIds":
+		return ec.fieldContext_Promotion_roomTypeIds(ctx, field)
+	case "ratePlanIds":
+		return ec.fieldContext_Promotion_ratePlanIds(ctx, field)
+	case "uses":
+		return ec.fieldContext_Promotion_uses(ctx, field)
+	case "held":
+		return ec.fieldContext_Promotion_held(ctx, field)
+	case "used":
+		return ec.fieldContext_Promotion_used(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Promotion", field.Name)
+}
+
+func (ec *executionContext) childFields_PromotionConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PromotionConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_PromotionConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PromotionConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PromotionConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PromotionEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_PromotionEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_PromotionEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PromotionEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_Property(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -10732,6 +11772,44 @@ func (ec *executionContext) childFields_PropertyEdge(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type PropertyEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_Quote(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "stays":
+		return ec.fieldContext_Quote_stays(ctx, field)
+	case "total":
+		return ec.fieldContext_Quote_total(ctx, field)
+	case "refused":
+		return ec.fieldContext_Quote_refused(ctx, field)
+	case "asOf":
+		return ec.fieldContext_Quote_asOf(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Quote", field.Name)
+}
+
+func (ec *executionContext) childFields_RateAdjustment(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "minNights":
+		return ec.fieldContext_RateAdjustment_minNights(ctx, field)
+	case "weekday":
+		return ec.fieldContext_RateAdjustment_weekday(ctx, field)
+	case "basisPoints":
+		return ec.fieldContext_RateAdjustment_basisPoints(ctx, field)
+	case "amountMinor":
+		return ec.fieldContext_RateAdjustment_amountMinor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RateAdjustment", field.Name)
+}
+
+func (ec *executionContext) childFields_RateAdjustments(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "ratePlanId":
+		return ec.fieldContext_RateAdjustments_ratePlanId(ctx, field)
+	case "adjustments":
+		return ec.fieldContext_RateAdjustments_adjustments(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RateAdjustments", field.Name)
+}
+
 func (ec *executionContext) childFields_RatePlan(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -10766,6 +11844,20 @@ func (ec *executionContext) childFields_RatePlanDerivation(ctx context.Context, 
 		return ec.fieldContext_RatePlanDerivation_amountMinor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RatePlanDerivation", field.Name)
+}
+
+func (ec *executionContext) childFields_Rates(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "guests":
+		return ec.fieldContext_Rates_guests(ctx, field)
+	case "adjustments":
+		return ec.fieldContext_Rates_adjustments(ctx, field)
+	case "charges":
+		return ec.fieldContext_Rates_charges(ctx, field)
+	case "rounding":
+		return ec.fieldContext_Rates_rounding(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Rates", field.Name)
 }
 
 func (ec *executionContext) childFields_Refund(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10938,6 +12030,16 @@ func (ec *executionContext) childFields_RoomType(ctx context.Context, field grap
 		return ec.fieldContext_RoomType_cancellationPolicy(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RoomType", field.Name)
+}
+
+func (ec *executionContext) childFields_RoundingRule(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "level":
+		return ec.fieldContext_RoundingRule_level(ctx, field)
+	case "mode":
+		return ec.fieldContext_RoundingRule_mode(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RoundingRule", field.Name)
 }
 
 func (ec *executionContext) childFields_Row(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11208,6 +12310,72 @@ func (ec *executionContext) childFields_Size(ctx context.Context, field graphql.
 		return ec.fieldContext_Size_height(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Size", field.Name)
+}
+
+func (ec *executionContext) childFields_StayCharge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_StayCharge_name(ctx, field)
+	case "kind":
+		return ec.fieldContext_StayCharge_kind(ctx, field)
+	case "included":
+		return ec.fieldContext_StayCharge_included(ctx, field)
+	case "basisPoints":
+		return ec.fieldContext_StayCharge_basisPoints(ctx, field)
+	case "amountMinor":
+		return ec.fieldContext_StayCharge_amountMinor(ctx, field)
+	case "exemptBelowAge":
+		return ec.fieldContext_StayCharge_exemptBelowAge(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StayCharge", field.Name)
+}
+
+func (ec *executionContext) childFields_StayPrice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "total":
+		return ec.fieldContext_StayPrice_total(ctx, field)
+	case "rooms":
+		return ec.fieldContext_StayPrice_rooms(ctx, field)
+	case "discount":
+		return ec.fieldContext_StayPrice_discount(ctx, field)
+	case "added":
+		return ec.fieldContext_StayPrice_added(ctx, field)
+	case "tax":
+		return ec.fieldContext_StayPrice_tax(ctx, field)
+	case "taxRate":
+		return ec.fieldContext_StayPrice_taxRate(ctx, field)
+	case "nights":
+		return ec.fieldContext_StayPrice_nights(ctx, field)
+	case "charges":
+		return ec.fieldContext_StayPrice_charges(ctx, field)
+	case "promotion":
+		return ec.fieldContext_StayPrice_promotion(ctx, field)
+	case "rounding":
+		return ec.fieldContext_StayPrice_rounding(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StayPrice", field.Name)
+}
+
+func (ec *executionContext) childFields_StayQuote(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "line":
+		return ec.fieldContext_StayQuote_line(ctx, field)
+	case "roomType":
+		return ec.fieldContext_StayQuote_roomType(ctx, field)
+	case "checkIn":
+		return ec.fieldContext_StayQuote_checkIn(ctx, field)
+	case "checkOut":
+		return ec.fieldContext_StayQuote_checkOut(ctx, field)
+	case "rooms":
+		return ec.fieldContext_StayQuote_rooms(ctx, field)
+	case "price":
+		return ec.fieldContext_StayQuote_price(ctx, field)
+	case "version":
+		return ec.fieldContext_StayQuote_version(ctx, field)
+	case "cancellationPolicy":
+		return ec.fieldContext_StayQuote_cancellationPolicy(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StayQuote", field.Name)
 }
 
 func (ec *executionContext) childFields_TaxRate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12068,6 +13236,20 @@ func (ec *executionContext) field_Mutation_createPresaleCodes_args(ctx context.C
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createPromotion_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CreatePromotionInput, error) {
+			return ec.unmarshalNCreatePromotionInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreatePromotionInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createProperty_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -12600,6 +13782,20 @@ func (ec *executionContext) field_Mutation_setChannelSuspended_args(ctx context.
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_setGuestPrices_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetGuestPricesInput, error) {
+			return ec.unmarshalNSetGuestPricesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetGuestPricesInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_setNights_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -12656,6 +13852,34 @@ func (ec *executionContext) field_Mutation_setPrice_args(ctx context.Context, ra
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_setRateAdjustments_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetRateAdjustmentsInput, error) {
+			return ec.unmarshalNSetRateAdjustmentsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetRateAdjustmentsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setRoundingRule_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetRoundingRuleInput, error) {
+			return ec.unmarshalNSetRoundingRuleInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetRoundingRuleInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_setShowState_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -12676,6 +13900,20 @@ func (ec *executionContext) field_Mutation_setTaxRate_args(ctx context.Context, 
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (SetTaxRateInput, error) {
 			return ec.unmarshalNSetTaxRateInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetTaxRateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setTaxesAndFees_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetTaxesAndFeesInput, error) {
+			return ec.unmarshalNSetTaxesAndFeesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetTaxesAndFeesInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -12732,6 +13970,20 @@ func (ec *executionContext) field_Mutation_updateAllotment_args(ctx context.Cont
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (UpdateAllotmentInput, error) {
 			return ec.unmarshalNUpdateAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateAllotmentInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updatePromotion_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (UpdatePromotionInput, error) {
+			return ec.unmarshalNUpdatePromotionInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdatePromotionInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -13661,6 +14913,72 @@ func (ec *executionContext) field_Query_presaleCodes_args(ctx context.Context, r
 		return nil, err
 	}
 	args["after"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_promotions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "property",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["property"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_quote_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "stays",
+		func(ctx context.Context, v any) ([]StayInput, error) {
+			return ec.unmarshalNStayInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayInputᚄ(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["stays"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "promotionCode",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["promotionCode"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_rates_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "property",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["property"] = arg0
 	return args, nil
 }
 
@@ -14612,6 +15930,75 @@ func (ec *executionContext) fieldContext_AdviceProof_calibration(_ context.Conte
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _AgeBand_fromAge(ctx context.Context, field graphql.CollectedField, obj *AgeBand) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgeBand_fromAge(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.FromAge, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgeBand_fromAge(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgeBand", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AgeBand_toAge(ctx context.Context, field graphql.CollectedField, obj *AgeBand) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgeBand_toAge(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ToAge, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgeBand_toAge(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgeBand", field, false, false, "Int")
+}
+
+func (ec *executionContext) _AgeBand_amountMinor(ctx context.Context, field graphql.CollectedField, obj *AgeBand) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AgeBand_amountMinor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AmountMinor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AgeBand_amountMinor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AgeBand", field, false, false, "Int64")
 }
 
 func (ec *executionContext) _Allotment_id(ctx context.Context, field graphql.CollectedField, obj *Allotment) (ret graphql.Marshaler) {
@@ -15928,6 +17315,75 @@ func (ec *executionContext) _AllotmentStock_releaseAt(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_AllotmentStock_releaseAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AllotmentStock", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _AppliedPromotion_id(ctx context.Context, field graphql.CollectedField, obj *AppliedPromotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AppliedPromotion_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AppliedPromotion_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AppliedPromotion", field, false, false, "ID")
+}
+
+func (ec *executionContext) _AppliedPromotion_name(ctx context.Context, field graphql.CollectedField, obj *AppliedPromotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AppliedPromotion_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_AppliedPromotion_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AppliedPromotion", field, false, false, "String")
+}
+
+func (ec *executionContext) _AppliedPromotion_code(ctx context.Context, field graphql.CollectedField, obj *AppliedPromotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AppliedPromotion_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AppliedPromotion_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AppliedPromotion", field, false, false, "String")
 }
 
 func (ec *executionContext) _Area_shape(ctx context.Context, field graphql.CollectedField, obj *Area) (ret graphql.Marshaler) {
@@ -17585,6 +19041,38 @@ func (ec *executionContext) fieldContext_Booking_cancellations(_ context.Context
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Cancellation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Booking_stayPrices(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_stayPrices(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Booking().StayPrices(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []HeldStayPrice) graphql.Marshaler {
+			return ec.marshalNHeldStayPrice2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHeldStayPriceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_stayPrices(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HeldStayPrice(ctx, field)
 		},
 	}
 	return fc, nil
@@ -20406,6 +21894,107 @@ func (ec *executionContext) fieldContext_ChannelSales_commissionBasisPoints(_ co
 	return graphql.NewScalarFieldContext("ChannelSales", field, false, false, "Int")
 }
 
+func (ec *executionContext) _ChargePrice_name(ctx context.Context, field graphql.CollectedField, obj *ChargePrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChargePrice_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChargePrice_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChargePrice", field, false, false, "String")
+}
+
+func (ec *executionContext) _ChargePrice_kind(ctx context.Context, field graphql.CollectedField, obj *ChargePrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChargePrice_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ChargeKind) graphql.Marshaler {
+			return ec.marshalNChargeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChargeKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChargePrice_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChargePrice", field, false, false, "ChargeKind")
+}
+
+func (ec *executionContext) _ChargePrice_included(ctx context.Context, field graphql.CollectedField, obj *ChargePrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChargePrice_included(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Included, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChargePrice_included(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChargePrice", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _ChargePrice_amount(ctx context.Context, field graphql.CollectedField, obj *ChargePrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChargePrice_amount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChargePrice_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "ChargePrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Chart_id(ctx context.Context, field graphql.CollectedField, obj *Chart) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21764,6 +23353,153 @@ func (ec *executionContext) fieldContext_FailedRefundEdge_node(_ context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _GuestPrices_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *GuestPrices) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GuestPrices_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_GuestPrices_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GuestPrices", field, false, false, "ID")
+}
+
+func (ec *executionContext) _GuestPrices_ratePlanId(ctx context.Context, field graphql.CollectedField, obj *GuestPrices) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GuestPrices_ratePlanId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RatePlanID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_GuestPrices_ratePlanId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GuestPrices", field, false, false, "ID")
+}
+
+func (ec *executionContext) _GuestPrices_baseOccupancy(ctx context.Context, field graphql.CollectedField, obj *GuestPrices) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GuestPrices_baseOccupancy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BaseOccupancy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_GuestPrices_baseOccupancy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GuestPrices", field, false, false, "Int")
+}
+
+func (ec *executionContext) _GuestPrices_extraAdultMinor(ctx context.Context, field graphql.CollectedField, obj *GuestPrices) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GuestPrices_extraAdultMinor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExtraAdultMinor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_GuestPrices_extraAdultMinor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GuestPrices", field, false, false, "Int64")
+}
+
+func (ec *executionContext) _GuestPrices_singleReductionMinor(ctx context.Context, field graphql.CollectedField, obj *GuestPrices) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GuestPrices_singleReductionMinor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SingleReductionMinor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_GuestPrices_singleReductionMinor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GuestPrices", field, false, false, "Int64")
+}
+
+func (ec *executionContext) _GuestPrices_ages(ctx context.Context, field graphql.CollectedField, obj *GuestPrices) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GuestPrices_ages(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ages, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []AgeBand) graphql.Marshaler {
+			return ec.marshalNAgeBand2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAgeBandᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_GuestPrices_ages(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "GuestPrices",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AgeBand(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _GuestSession_id(ctx context.Context, field graphql.CollectedField, obj *GuestSession) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21831,6 +23567,61 @@ func (ec *executionContext) _GuestSession_expiresAt(ctx context.Context, field g
 }
 func (ec *executionContext) fieldContext_GuestSession_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("GuestSession", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _HeldStayPrice_item(ctx context.Context, field graphql.CollectedField, obj *HeldStayPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HeldStayPrice_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HeldStayPrice_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HeldStayPrice", field, false, false, "Int")
+}
+
+func (ec *executionContext) _HeldStayPrice_price(ctx context.Context, field graphql.CollectedField, obj *HeldStayPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HeldStayPrice_price(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Price, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v StayPrice) graphql.Marshaler {
+			return ec.marshalNStayPrice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayPrice(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HeldStayPrice_price(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "HeldStayPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayPrice(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Hold_id(ctx context.Context, field graphql.CollectedField, obj *Hold) (ret graphql.Marshaler) {
@@ -22168,6 +23959,38 @@ func (ec *executionContext) fieldContext_Hold_booking(_ context.Context, field g
 	return fc, nil
 }
 
+func (ec *executionContext) _Hold_stayPrices(ctx context.Context, field graphql.CollectedField, obj *Hold) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Hold_stayPrices(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Hold().StayPrices(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []HeldStayPrice) graphql.Marshaler {
+			return ec.marshalNHeldStayPrice2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHeldStayPriceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Hold_stayPrices(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Hold",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HeldStayPrice(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _HoldLine_ordinal(ctx context.Context, field graphql.CollectedField, obj *HoldLine) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -22377,6 +24200,38 @@ func (ec *executionContext) _HoldRefused_retryAfterMs(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_HoldRefused_retryAfterMs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("HoldRefused", field, false, false, "Int")
+}
+
+func (ec *executionContext) _HoldRefused_quote(ctx context.Context, field graphql.CollectedField, obj *HoldRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HoldRefused_quote(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Quote, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Quote) graphql.Marshaler {
+			return ec.marshalOQuote2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐQuote(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_HoldRefused_quote(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "HoldRefused",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Quote(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _KeptSeat_seatId(ctx context.Context, field graphql.CollectedField, obj *KeptSeat) (ret graphql.Marshaler) {
@@ -25434,6 +27289,270 @@ func (ec *executionContext) fieldContext_Mutation_changePresaleCode(ctx context.
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_setGuestPrices(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setGuestPrices(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetGuestPrices(ctx, fc.Args["input"].(SetGuestPricesInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *GuestPrices) graphql.Marshaler {
+			return ec.marshalNGuestPrices2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestPrices(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setGuestPrices(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_GuestPrices(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setGuestPrices_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setRateAdjustments(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setRateAdjustments(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetRateAdjustments(ctx, fc.Args["input"].(SetRateAdjustmentsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RateAdjustments) graphql.Marshaler {
+			return ec.marshalNRateAdjustments2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRateAdjustments(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setRateAdjustments(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RateAdjustments(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setRateAdjustments_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setTaxesAndFees(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setTaxesAndFees(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetTaxesAndFees(ctx, fc.Args["input"].(SetTaxesAndFeesInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []StayCharge) graphql.Marshaler {
+			return ec.marshalNStayCharge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChargeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setTaxesAndFees(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayCharge(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setTaxesAndFees_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setRoundingRule(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setRoundingRule(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetRoundingRule(ctx, fc.Args["input"].(SetRoundingRuleInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RoundingRule) graphql.Marshaler {
+			return ec.marshalNRoundingRule2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoundingRule(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setRoundingRule(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoundingRule(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setRoundingRule_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createPromotion(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createPromotion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreatePromotion(ctx, fc.Args["input"].(CreatePromotionInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Promotion) graphql.Marshaler {
+			return ec.marshalNPromotion2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotion(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createPromotion(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Promotion(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createPromotion_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updatePromotion(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updatePromotion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdatePromotion(ctx, fc.Args["input"].(UpdatePromotionInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Promotion) graphql.Marshaler {
+			return ec.marshalNPromotion2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotion(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updatePromotion(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Promotion(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updatePromotion_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_createRatePlan(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -26665,6 +28784,157 @@ func (ec *executionContext) _NightAdvice_gain(ctx context.Context, field graphql
 func (ec *executionContext) fieldContext_NightAdvice_gain(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "NightAdvice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NightPrice_night(ctx context.Context, field graphql.CollectedField, obj *NightPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightPrice_night(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Night, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightPrice_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightPrice", field, false, false, "Date")
+}
+
+func (ec *executionContext) _NightPrice_rooms(ctx context.Context, field graphql.CollectedField, obj *NightPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightPrice_rooms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rooms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightPrice_rooms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NightPrice_discount(ctx context.Context, field graphql.CollectedField, obj *NightPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightPrice_discount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Discount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightPrice_discount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NightPrice_added(ctx context.Context, field graphql.CollectedField, obj *NightPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightPrice_added(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Added, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightPrice_added(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NightPrice_total(ctx context.Context, field graphql.CollectedField, obj *NightPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightPrice_total(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Total, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NightPrice_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NightPrice",
 		Field:      field,
 		IsMethod:   false,
 		IsResolver: false,
@@ -30472,6 +32742,548 @@ func (ec *executionContext) fieldContext_PriceLevel_price(_ context.Context, fie
 	return fc, nil
 }
 
+func (ec *executionContext) _Promotion_id(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Promotion_propertyId(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_propertyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PropertyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_propertyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Promotion_name(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "String")
+}
+
+func (ec *executionContext) _Promotion_code(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "String")
+}
+
+func (ec *executionContext) _Promotion_state(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PromotionState) graphql.Marshaler {
+			return ec.marshalNPromotionState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "PromotionState")
+}
+
+func (ec *executionContext) _Promotion_basisPoints(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_basisPoints(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BasisPoints, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_basisPoints(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Promotion_amountMinor(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_amountMinor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AmountMinor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_amountMinor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "Int64")
+}
+
+func (ec *executionContext) _Promotion_bookFrom(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_bookFrom(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BookFrom, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_bookFrom(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Promotion_bookUntil(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_bookUntil(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BookUntil, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_bookUntil(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _Promotion_stayFrom(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_stayFrom(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StayFrom, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *civil.Date) graphql.Marshaler {
+			return ec.marshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_stayFrom(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "Date")
+}
+
+func (ec *executionContext) _Promotion_stayTo(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_stayTo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StayTo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *civil.Date) graphql.Marshaler {
+			return ec.marshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_stayTo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "Date")
+}
+
+func (ec *executionContext) _Promotion_minNights(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_minNights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MinNights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_minNights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Promotion_roomTypeIds(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_roomTypeIds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeIds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNID2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_roomTypeIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Promotion_ratePlanIds(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_ratePlanIds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RatePlanIds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNID2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_ratePlanIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Promotion_uses(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_uses(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Uses, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_uses(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Promotion_held(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_held(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Held, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_held(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Promotion_used(ctx context.Context, field graphql.CollectedField, obj *Promotion) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Promotion_used(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Used, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Promotion_used(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Promotion", field, false, false, "Int")
+}
+
+func (ec *executionContext) _PromotionConnection_edges(ctx context.Context, field graphql.CollectedField, obj *PromotionConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PromotionConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []PromotionEdge) graphql.Marshaler {
+			return ec.marshalNPromotionEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PromotionConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PromotionConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PromotionEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PromotionConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *PromotionConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PromotionConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []Promotion) graphql.Marshaler {
+			return ec.marshalNPromotion2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PromotionConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PromotionConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Promotion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PromotionConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *PromotionConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PromotionConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PromotionConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PromotionConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PromotionEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *PromotionEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PromotionEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PromotionEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PromotionEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _PromotionEdge_node(ctx context.Context, field graphql.CollectedField, obj *PromotionEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PromotionEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Promotion) graphql.Marshaler {
+			return ec.marshalNPromotion2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotion(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PromotionEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PromotionEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Promotion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Property_id(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -32387,6 +35199,138 @@ func (ec *executionContext) fieldContext_Query_presaleCodes(ctx context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_quote(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_quote(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Quote(ctx, fc.Args["stays"].([]StayInput), fc.Args["promotionCode"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Quote) graphql.Marshaler {
+			return ec.marshalNQuote2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐQuote(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_quote(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Quote(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_quote_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_rates(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_rates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Rates(ctx, fc.Args["property"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Rates) graphql.Marshaler {
+			return ec.marshalNRates2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRates(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_rates(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Rates(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_rates_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_promotions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_promotions(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Promotions(ctx, fc.Args["property"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *PromotionConnection) graphql.Marshaler {
+			return ec.marshalNPromotionConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_promotions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PromotionConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_promotions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_whyNot(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -33243,6 +36187,272 @@ func (ec *executionContext) fieldContext_Query___schema(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _Quote_stays(ctx context.Context, field graphql.CollectedField, obj *Quote) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Quote_stays(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Stays, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []StayQuote) graphql.Marshaler {
+			return ec.marshalNStayQuote2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayQuoteᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Quote_stays(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Quote",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayQuote(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Quote_total(ctx context.Context, field graphql.CollectedField, obj *Quote) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Quote_total(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Total, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Money) graphql.Marshaler {
+			return ec.marshalOMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Quote_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Quote",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Quote_refused(ctx context.Context, field graphql.CollectedField, obj *Quote) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Quote_refused(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refused, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RefusedLine) graphql.Marshaler {
+			return ec.marshalNRefusedLine2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusedLineᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Quote_refused(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Quote",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RefusedLine(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Quote_asOf(ctx context.Context, field graphql.CollectedField, obj *Quote) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Quote_asOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Quote_asOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Quote", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _RateAdjustment_minNights(ctx context.Context, field graphql.CollectedField, obj *RateAdjustment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RateAdjustment_minNights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MinNights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RateAdjustment_minNights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RateAdjustment", field, false, false, "Int")
+}
+
+func (ec *executionContext) _RateAdjustment_weekday(ctx context.Context, field graphql.CollectedField, obj *RateAdjustment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RateAdjustment_weekday(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Weekday, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Weekday) graphql.Marshaler {
+			return ec.marshalOWeekday2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekday(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RateAdjustment_weekday(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RateAdjustment", field, false, false, "Weekday")
+}
+
+func (ec *executionContext) _RateAdjustment_basisPoints(ctx context.Context, field graphql.CollectedField, obj *RateAdjustment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RateAdjustment_basisPoints(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BasisPoints, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RateAdjustment_basisPoints(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RateAdjustment", field, false, false, "Int")
+}
+
+func (ec *executionContext) _RateAdjustment_amountMinor(ctx context.Context, field graphql.CollectedField, obj *RateAdjustment) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RateAdjustment_amountMinor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AmountMinor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RateAdjustment_amountMinor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RateAdjustment", field, false, false, "Int64")
+}
+
+func (ec *executionContext) _RateAdjustments_ratePlanId(ctx context.Context, field graphql.CollectedField, obj *RateAdjustments) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RateAdjustments_ratePlanId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RatePlanID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RateAdjustments_ratePlanId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RateAdjustments", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RateAdjustments_adjustments(ctx context.Context, field graphql.CollectedField, obj *RateAdjustments) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RateAdjustments_adjustments(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Adjustments, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RateAdjustment) graphql.Marshaler {
+			return ec.marshalNRateAdjustment2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRateAdjustmentᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RateAdjustments_adjustments(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RateAdjustments",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RateAdjustment(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _RatePlan_id(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -33553,6 +36763,134 @@ func (ec *executionContext) _RatePlanDerivation_amountMinor(ctx context.Context,
 }
 func (ec *executionContext) fieldContext_RatePlanDerivation_amountMinor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RatePlanDerivation", field, false, false, "Int64")
+}
+
+func (ec *executionContext) _Rates_guests(ctx context.Context, field graphql.CollectedField, obj *Rates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Rates_guests(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Guests, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []GuestPrices) graphql.Marshaler {
+			return ec.marshalNGuestPrices2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestPricesᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Rates_guests(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Rates",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_GuestPrices(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Rates_adjustments(ctx context.Context, field graphql.CollectedField, obj *Rates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Rates_adjustments(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Adjustments, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RateAdjustments) graphql.Marshaler {
+			return ec.marshalNRateAdjustments2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRateAdjustmentsᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Rates_adjustments(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Rates",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RateAdjustments(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Rates_charges(ctx context.Context, field graphql.CollectedField, obj *Rates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Rates_charges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Charges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []StayCharge) graphql.Marshaler {
+			return ec.marshalNStayCharge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChargeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Rates_charges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Rates",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayCharge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Rates_rounding(ctx context.Context, field graphql.CollectedField, obj *Rates) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Rates_rounding(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rounding, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RoundingRule) graphql.Marshaler {
+			return ec.marshalNRoundingRule2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoundingRule(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Rates_rounding(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Rates",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoundingRule(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Refund_id(ctx context.Context, field graphql.CollectedField, obj *Refund) (ret graphql.Marshaler) {
@@ -34993,6 +38331,52 @@ func (ec *executionContext) fieldContext_RoomType_cancellationPolicy(ctx context
 		return fc, err
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _RoundingRule_level(ctx context.Context, field graphql.CollectedField, obj *RoundingRule) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoundingRule_level(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Level, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RoundingLevel) graphql.Marshaler {
+			return ec.marshalNRoundingLevel2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoundingLevel(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoundingRule_level(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoundingRule", field, false, false, "RoundingLevel")
+}
+
+func (ec *executionContext) _RoundingRule_mode(ctx context.Context, field graphql.CollectedField, obj *RoundingRule) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoundingRule_mode(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Mode, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RoundingMode) graphql.Marshaler {
+			return ec.marshalNRoundingMode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoundingMode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoundingRule_mode(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoundingRule", field, false, false, "RoundingMode")
 }
 
 func (ec *executionContext) _Row_label(ctx context.Context, field graphql.CollectedField, obj *Row) (ret graphql.Marshaler) {
@@ -37484,6 +40868,675 @@ func (ec *executionContext) _Size_height(ctx context.Context, field graphql.Coll
 }
 func (ec *executionContext) fieldContext_Size_height(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Size", field, false, false, "Float")
+}
+
+func (ec *executionContext) _StayCharge_name(ctx context.Context, field graphql.CollectedField, obj *StayCharge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayCharge_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayCharge_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayCharge", field, false, false, "String")
+}
+
+func (ec *executionContext) _StayCharge_kind(ctx context.Context, field graphql.CollectedField, obj *StayCharge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayCharge_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ChargeKind) graphql.Marshaler {
+			return ec.marshalNChargeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChargeKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayCharge_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayCharge", field, false, false, "ChargeKind")
+}
+
+func (ec *executionContext) _StayCharge_included(ctx context.Context, field graphql.CollectedField, obj *StayCharge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayCharge_included(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Included, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayCharge_included(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayCharge", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _StayCharge_basisPoints(ctx context.Context, field graphql.CollectedField, obj *StayCharge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayCharge_basisPoints(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BasisPoints, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayCharge_basisPoints(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayCharge", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StayCharge_amountMinor(ctx context.Context, field graphql.CollectedField, obj *StayCharge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayCharge_amountMinor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AmountMinor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayCharge_amountMinor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayCharge", field, false, false, "Int64")
+}
+
+func (ec *executionContext) _StayCharge_exemptBelowAge(ctx context.Context, field graphql.CollectedField, obj *StayCharge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayCharge_exemptBelowAge(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExemptBelowAge, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayCharge_exemptBelowAge(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayCharge", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StayPrice_total(ctx context.Context, field graphql.CollectedField, obj *StayPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayPrice_total(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Total, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayPrice_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayPrice_rooms(ctx context.Context, field graphql.CollectedField, obj *StayPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayPrice_rooms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rooms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayPrice_rooms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayPrice_discount(ctx context.Context, field graphql.CollectedField, obj *StayPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayPrice_discount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Discount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayPrice_discount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayPrice_added(ctx context.Context, field graphql.CollectedField, obj *StayPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayPrice_added(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Added, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayPrice_added(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayPrice_tax(ctx context.Context, field graphql.CollectedField, obj *StayPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayPrice_tax(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tax, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayPrice_tax(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayPrice_taxRate(ctx context.Context, field graphql.CollectedField, obj *StayPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayPrice_taxRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TaxRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v TaxRate) graphql.Marshaler {
+			return ec.marshalNTaxRate2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTaxRate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayPrice_taxRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TaxRate(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayPrice_nights(ctx context.Context, field graphql.CollectedField, obj *StayPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayPrice_nights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []NightPrice) graphql.Marshaler {
+			return ec.marshalNNightPrice2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightPriceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayPrice_nights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NightPrice(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayPrice_charges(ctx context.Context, field graphql.CollectedField, obj *StayPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayPrice_charges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Charges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []ChargePrice) graphql.Marshaler {
+			return ec.marshalNChargePrice2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChargePriceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayPrice_charges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChargePrice(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayPrice_promotion(ctx context.Context, field graphql.CollectedField, obj *StayPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayPrice_promotion(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Promotion, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *AppliedPromotion) graphql.Marshaler {
+			return ec.marshalOAppliedPromotion2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAppliedPromotion(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayPrice_promotion(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_AppliedPromotion(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayPrice_rounding(ctx context.Context, field graphql.CollectedField, obj *StayPrice) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayPrice_rounding(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rounding, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RoundingRule) graphql.Marshaler {
+			return ec.marshalNRoundingRule2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoundingRule(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayPrice_rounding(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayPrice",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoundingRule(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayQuote_line(ctx context.Context, field graphql.CollectedField, obj *StayQuote) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayQuote_line(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Line, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayQuote_line(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayQuote", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StayQuote_roomType(ctx context.Context, field graphql.CollectedField, obj *StayQuote) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayQuote_roomType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.StayQuote().RoomType(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RoomType) graphql.Marshaler {
+			return ec.marshalORoomType2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomType(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayQuote_roomType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayQuote",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoomType(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayQuote_checkIn(ctx context.Context, field graphql.CollectedField, obj *StayQuote) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayQuote_checkIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckIn, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayQuote_checkIn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayQuote", field, false, false, "Date")
+}
+
+func (ec *executionContext) _StayQuote_checkOut(ctx context.Context, field graphql.CollectedField, obj *StayQuote) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayQuote_checkOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckOut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayQuote_checkOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayQuote", field, false, false, "Date")
+}
+
+func (ec *executionContext) _StayQuote_rooms(ctx context.Context, field graphql.CollectedField, obj *StayQuote) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayQuote_rooms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rooms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayQuote_rooms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayQuote", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StayQuote_price(ctx context.Context, field graphql.CollectedField, obj *StayQuote) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayQuote_price(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Price, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *StayPrice) graphql.Marshaler {
+			return ec.marshalOStayPrice2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayPrice(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayQuote_price(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayQuote",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayPrice(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayQuote_version(ctx context.Context, field graphql.CollectedField, obj *StayQuote) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayQuote_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayQuote_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayQuote", field, false, false, "String")
+}
+
+func (ec *executionContext) _StayQuote_cancellationPolicy(ctx context.Context, field graphql.CollectedField, obj *StayQuote) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayQuote_cancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.StayQuote().CancellationPolicy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalOCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayQuote_cancellationPolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayQuote",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Subscription_seatMapChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
@@ -42892,6 +46945,62 @@ func UnmarshalAdmitVisitorInput(ctx context.Context, raw any) (AdmitVisitorInput
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputAgeBandInput(ctx context.Context, obj any) (AgeBandInput, error) {
+	var it AgeBandInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"fromAge", "toAge", "amountMinor"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "fromAge":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("fromAge"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FromAge = data
+		case "toAge":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("toAge"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ToAge = data
+		case "amountMinor":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("amountMinor"))
+			data, err := ec.unmarshalNInt642int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AmountMinor = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalAgeBandInput unmarshals raw into the AgeBandInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalAgeBandInput(ctx context.Context, raw any) (AgeBandInput, error) {
+	var out AgeBandInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "AgeBandInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputAllotmentInput(ctx context.Context, obj any) (AllotmentInput, error) {
 	var it AllotmentInput
 	if obj == nil {
@@ -44289,6 +48398,76 @@ func (ec *executionContext) unmarshalInputCreatePresaleCodesInput(ctx context.Co
 func UnmarshalCreatePresaleCodesInput(ctx context.Context, raw any) (CreatePresaleCodesInput, error) {
 	var out CreatePresaleCodesInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreatePresaleCodesInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputCreatePromotionInput(ctx context.Context, obj any) (CreatePromotionInput, error) {
+	var it CreatePromotionInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "property", "terms", "code", "uses"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "terms":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("terms"))
+			data, err := ec.unmarshalNPromotionTermsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionTermsInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Terms = data
+		case "code":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("code"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Code = data
+		case "uses":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("uses"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Uses = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCreatePromotionInput unmarshals raw into the CreatePromotionInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreatePromotionInput(ctx context.Context, raw any) (CreatePromotionInput, error) {
+	var out CreatePromotionInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreatePromotionInput", raw, &out)
 	return out, err
 }
 
@@ -45950,7 +50129,7 @@ func (ec *executionContext) unmarshalInputPlaceHoldInput(ctx context.Context, ob
 		asMap["overrideRestrictions"] = false
 	}
 
-	fieldsInOrder := [...]string{"requestKey", "lines", "expectedTotal", "presaleCode", "grant", "overrideRestrictions", "overrideReason", "overrideBlock"}
+	fieldsInOrder := [...]string{"requestKey", "lines", "expectedTotal", "presaleCode", "grant", "overrideRestrictions", "overrideReason", "overrideBlock", "promotionCode"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -46013,6 +50192,13 @@ func (ec *executionContext) unmarshalInputPlaceHoldInput(ctx context.Context, ob
 				return it, err
 			}
 			it.OverrideBlock = data
+		case "promotionCode":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("promotionCode"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PromotionCode = data
 		}
 	}
 	return it, nil
@@ -46203,6 +50389,197 @@ func (ec *executionContext) unmarshalInputPriceLevelInput(ctx context.Context, o
 func UnmarshalPriceLevelInput(ctx context.Context, raw any) (PriceLevelInput, error) {
 	var out PriceLevelInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "PriceLevelInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputPromotionTermsInput(ctx context.Context, obj any) (PromotionTermsInput, error) {
+	var it PromotionTermsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["basisPoints"]; !present {
+		asMap["basisPoints"] = 0
+	}
+	if _, present := asMap["amountMinor"]; !present {
+		asMap["amountMinor"] = 0
+	}
+	if _, present := asMap["minNights"]; !present {
+		asMap["minNights"] = 1
+	}
+	if _, present := asMap["roomTypes"]; !present {
+		asMap["roomTypes"] = []any{}
+	}
+	if _, present := asMap["ratePlans"]; !present {
+		asMap["ratePlans"] = []any{}
+	}
+
+	fieldsInOrder := [...]string{"name", "basisPoints", "amountMinor", "bookFrom", "bookUntil", "stayFrom", "stayTo", "minNights", "roomTypes", "ratePlans"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "basisPoints":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("basisPoints"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BasisPoints = data
+		case "amountMinor":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("amountMinor"))
+			data, err := ec.unmarshalNInt642int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AmountMinor = data
+		case "bookFrom":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("bookFrom"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BookFrom = data
+		case "bookUntil":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("bookUntil"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BookUntil = data
+		case "stayFrom":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("stayFrom"))
+			data, err := ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StayFrom = data
+		case "stayTo":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("stayTo"))
+			data, err := ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StayTo = data
+		case "minNights":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minNights"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MinNights = data
+		case "roomTypes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("roomTypes"))
+			data, err := ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RoomTypes = data
+		case "ratePlans":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlans"))
+			data, err := ec.unmarshalNID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlans = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalPromotionTermsInput unmarshals raw into the PromotionTermsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPromotionTermsInput(ctx context.Context, raw any) (PromotionTermsInput, error) {
+	var out PromotionTermsInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PromotionTermsInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputRateAdjustmentInput(ctx context.Context, obj any) (RateAdjustmentInput, error) {
+	var it RateAdjustmentInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["basisPoints"]; !present {
+		asMap["basisPoints"] = 0
+	}
+	if _, present := asMap["amountMinor"]; !present {
+		asMap["amountMinor"] = 0
+	}
+
+	fieldsInOrder := [...]string{"minNights", "weekday", "basisPoints", "amountMinor"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "minNights":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minNights"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MinNights = data
+		case "weekday":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("weekday"))
+			data, err := ec.unmarshalOWeekday2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekday(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Weekday = data
+		case "basisPoints":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("basisPoints"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BasisPoints = data
+		case "amountMinor":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("amountMinor"))
+			data, err := ec.unmarshalNInt642int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AmountMinor = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRateAdjustmentInput unmarshals raw into the RateAdjustmentInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRateAdjustmentInput(ctx context.Context, raw any) (RateAdjustmentInput, error) {
+	var out RateAdjustmentInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RateAdjustmentInput", raw, &out)
 	return out, err
 }
 
@@ -47404,6 +51781,93 @@ func UnmarshalSetChannelSuspendedInput(ctx context.Context, raw any) (SetChannel
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputSetGuestPricesInput(ctx context.Context, obj any) (SetGuestPricesInput, error) {
+	var it SetGuestPricesInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["extraAdultMinor"]; !present {
+		asMap["extraAdultMinor"] = 0
+	}
+	if _, present := asMap["singleReductionMinor"]; !present {
+		asMap["singleReductionMinor"] = 0
+	}
+	if _, present := asMap["ages"]; !present {
+		asMap["ages"] = []any{}
+	}
+
+	fieldsInOrder := [...]string{"roomType", "ratePlan", "baseOccupancy", "extraAdultMinor", "singleReductionMinor", "ages"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "roomType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("roomType"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RoomType = data
+		case "ratePlan":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlan"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlan = data
+		case "baseOccupancy":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("baseOccupancy"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BaseOccupancy = data
+		case "extraAdultMinor":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("extraAdultMinor"))
+			data, err := ec.unmarshalNInt642int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExtraAdultMinor = data
+		case "singleReductionMinor":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("singleReductionMinor"))
+			data, err := ec.unmarshalNInt642int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.SingleReductionMinor = data
+		case "ages":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ages"))
+			data, err := ec.unmarshalNAgeBandInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAgeBandInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Ages = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetGuestPricesInput unmarshals raw into the SetGuestPricesInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetGuestPricesInput(ctx context.Context, raw any) (SetGuestPricesInput, error) {
+	var out SetGuestPricesInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetGuestPricesInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputSetNightsInput(ctx context.Context, obj any) (SetNightsInput, error) {
 	var it SetNightsInput
 	if obj == nil {
@@ -47635,6 +52099,111 @@ func UnmarshalSetPriceInput(ctx context.Context, raw any) (SetPriceInput, error)
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputSetRateAdjustmentsInput(ctx context.Context, obj any) (SetRateAdjustmentsInput, error) {
+	var it SetRateAdjustmentsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"property", "ratePlan", "adjustments"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "ratePlan":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlan"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlan = data
+		case "adjustments":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("adjustments"))
+			data, err := ec.unmarshalNRateAdjustmentInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRateAdjustmentInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Adjustments = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetRateAdjustmentsInput unmarshals raw into the SetRateAdjustmentsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetRateAdjustmentsInput(ctx context.Context, raw any) (SetRateAdjustmentsInput, error) {
+	var out SetRateAdjustmentsInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetRateAdjustmentsInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputSetRoundingRuleInput(ctx context.Context, obj any) (SetRoundingRuleInput, error) {
+	var it SetRoundingRuleInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"level", "mode"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "level":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("level"))
+			data, err := ec.unmarshalNRoundingLevel2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoundingLevel(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Level = data
+		case "mode":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("mode"))
+			data, err := ec.unmarshalNRoundingMode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoundingMode(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Mode = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetRoundingRuleInput unmarshals raw into the SetRoundingRuleInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetRoundingRuleInput(ctx context.Context, raw any) (SetRoundingRuleInput, error) {
+	var out SetRoundingRuleInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetRoundingRuleInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputSetShowStateInput(ctx context.Context, obj any) (SetShowStateInput, error) {
 	var it SetShowStateInput
 	if obj == nil {
@@ -47737,6 +52306,55 @@ func (ec *executionContext) unmarshalInputSetTaxRateInput(ctx context.Context, o
 func UnmarshalSetTaxRateInput(ctx context.Context, raw any) (SetTaxRateInput, error) {
 	var out SetTaxRateInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetTaxRateInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputSetTaxesAndFeesInput(ctx context.Context, obj any) (SetTaxesAndFeesInput, error) {
+	var it SetTaxesAndFeesInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"property", "charges"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "charges":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("charges"))
+			data, err := ec.unmarshalNStayChargeInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChargeInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Charges = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetTaxesAndFeesInput unmarshals raw into the SetTaxesAndFeesInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetTaxesAndFeesInput(ctx context.Context, raw any) (SetTaxesAndFeesInput, error) {
+	var out SetTaxesAndFeesInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetTaxesAndFeesInput", raw, &out)
 	return out, err
 }
 
@@ -47901,6 +52519,96 @@ func UnmarshalSetTermsInput(ctx context.Context, raw any) (SetTermsInput, error)
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputStayChargeInput(ctx context.Context, obj any) (StayChargeInput, error) {
+	var it StayChargeInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["included"]; !present {
+		asMap["included"] = false
+	}
+	if _, present := asMap["basisPoints"]; !present {
+		asMap["basisPoints"] = 0
+	}
+	if _, present := asMap["amountMinor"]; !present {
+		asMap["amountMinor"] = 0
+	}
+	if _, present := asMap["exemptBelowAge"]; !present {
+		asMap["exemptBelowAge"] = 0
+	}
+
+	fieldsInOrder := [...]string{"name", "kind", "included", "basisPoints", "amountMinor", "exemptBelowAge"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "kind":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
+			data, err := ec.unmarshalNChargeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChargeKind(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kind = data
+		case "included":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("included"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Included = data
+		case "basisPoints":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("basisPoints"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BasisPoints = data
+		case "amountMinor":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("amountMinor"))
+			data, err := ec.unmarshalNInt642int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AmountMinor = data
+		case "exemptBelowAge":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("exemptBelowAge"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExemptBelowAge = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalStayChargeInput unmarshals raw into the StayChargeInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalStayChargeInput(ctx context.Context, raw any) (StayChargeInput, error) {
+	var out StayChargeInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "StayChargeInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputStayInput(ctx context.Context, obj any) (StayInput, error) {
 	var it StayInput
 	if obj == nil {
@@ -47916,7 +52624,7 @@ func (ec *executionContext) unmarshalInputStayInput(ctx context.Context, obj any
 		asMap["rooms"] = 1
 	}
 
-	fieldsInOrder := [...]string{"roomType", "checkIn", "checkOut", "rooms", "ratePlan", "guests"}
+	fieldsInOrder := [...]string{"roomType", "checkIn", "checkOut", "rooms", "ratePlan", "guests", "quote"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -47965,6 +52673,13 @@ func (ec *executionContext) unmarshalInputStayInput(ctx context.Context, obj any
 				return it, err
 			}
 			it.Guests = data
+		case "quote":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("quote"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Quote = data
 		}
 	}
 	return it, nil
@@ -48119,6 +52834,80 @@ func (ec *executionContext) unmarshalInputUpdateAllotmentInput(ctx context.Conte
 func UnmarshalUpdateAllotmentInput(ctx context.Context, raw any) (UpdateAllotmentInput, error) {
 	var out UpdateAllotmentInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateAllotmentInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputUpdatePromotionInput(ctx context.Context, obj any) (UpdatePromotionInput, error) {
+	var it UpdatePromotionInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["state"]; !present {
+		asMap["state"] = "ACTIVE"
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "promotion", "terms", "state", "uses"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "promotion":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("promotion"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Promotion = data
+		case "terms":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("terms"))
+			data, err := ec.unmarshalNPromotionTermsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionTermsInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Terms = data
+		case "state":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("state"))
+			data, err := ec.unmarshalNPromotionState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionState(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.State = data
+		case "uses":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("uses"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Uses = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalUpdatePromotionInput unmarshals raw into the UpdatePromotionInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdatePromotionInput(ctx context.Context, raw any) (UpdatePromotionInput, error) {
+	var out UpdatePromotionInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdatePromotionInput", raw, &out)
 	return out, err
 }
 
@@ -49244,6 +54033,49 @@ func (ec *executionContext) _AdviceProof(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var ageBandImplementors = []string{"AgeBand"}
+
+func (ec *executionContext) _AgeBand(ctx context.Context, sel ast.SelectionSet, obj *AgeBand) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, ageBandImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AgeBand")
+		case "fromAge":
+			out.Values[i] = ec._AgeBand_fromAge(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "toAge":
+			out.Values[i] = ec._AgeBand_toAge(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "amountMinor":
+			out.Values[i] = ec._AgeBand_amountMinor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var allotmentImplementors = []string{"Allotment", "AllotmentResult", "Node"}
 
 func (ec *executionContext) _Allotment(ctx context.Context, sel ast.SelectionSet, obj *Allotment) graphql.Marshaler {
@@ -49766,6 +54598,49 @@ func (ec *executionContext) _AllotmentStock(ctx context.Context, sel ast.Selecti
 			}
 		case "releaseAt":
 			out.Values[i] = ec._AllotmentStock_releaseAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var appliedPromotionImplementors = []string{"AppliedPromotion"}
+
+func (ec *executionContext) _AppliedPromotion(ctx context.Context, sel ast.SelectionSet, obj *AppliedPromotion) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, appliedPromotionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("AppliedPromotion")
+		case "id":
+			out.Values[i] = ec._AppliedPromotion_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._AppliedPromotion_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "code":
+			out.Values[i] = ec._AppliedPromotion_code(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -50391,6 +55266,12 @@ func (ec *executionContext) _Booking(ctx context.Context, sel ast.SelectionSet, 
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Booking_cancellations(ctx, field, obj)
+				})
+		case "stayPrices":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Booking_stayPrices(ctx, field, obj)
 				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -51583,6 +56464,54 @@ func (ec *executionContext) _ChannelSales(ctx context.Context, sel ast.Selection
 	return out
 }
 
+var chargePriceImplementors = []string{"ChargePrice"}
+
+func (ec *executionContext) _ChargePrice(ctx context.Context, sel ast.SelectionSet, obj *ChargePrice) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, chargePriceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("ChargePrice")
+		case "name":
+			out.Values[i] = ec._ChargePrice_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._ChargePrice_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "included":
+			out.Values[i] = ec._ChargePrice_included(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "amount":
+			out.Values[i] = ec._ChargePrice_amount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var chartImplementors = []string{"Chart", "Node", "ImportChartResult"}
 
 func (ec *executionContext) _Chart(ctx context.Context, sel ast.SelectionSet, obj *Chart) graphql.Marshaler {
@@ -52264,6 +57193,64 @@ func (ec *executionContext) _FailedRefundEdge(ctx context.Context, sel ast.Selec
 	return out
 }
 
+var guestPricesImplementors = []string{"GuestPrices"}
+
+func (ec *executionContext) _GuestPrices(ctx context.Context, sel ast.SelectionSet, obj *GuestPrices) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, guestPricesImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("GuestPrices")
+		case "roomTypeId":
+			out.Values[i] = ec._GuestPrices_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ratePlanId":
+			out.Values[i] = ec._GuestPrices_ratePlanId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "baseOccupancy":
+			out.Values[i] = ec._GuestPrices_baseOccupancy(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "extraAdultMinor":
+			out.Values[i] = ec._GuestPrices_extraAdultMinor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "singleReductionMinor":
+			out.Values[i] = ec._GuestPrices_singleReductionMinor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ages":
+			out.Values[i] = ec._GuestPrices_ages(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var guestSessionImplementors = []string{"GuestSession"}
 
 func (ec *executionContext) _GuestSession(ctx context.Context, sel ast.SelectionSet, obj *GuestSession) graphql.Marshaler {
@@ -52287,6 +57274,44 @@ func (ec *executionContext) _GuestSession(ctx context.Context, sel ast.Selection
 			}
 		case "expiresAt":
 			out.Values[i] = ec._GuestSession_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var heldStayPriceImplementors = []string{"HeldStayPrice"}
+
+func (ec *executionContext) _HeldStayPrice(ctx context.Context, sel ast.SelectionSet, obj *HeldStayPrice) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, heldStayPriceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("HeldStayPrice")
+		case "item":
+			out.Values[i] = ec._HeldStayPrice_item(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "price":
+			out.Values[i] = ec._HeldStayPrice_price(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -52385,6 +57410,12 @@ func (ec *executionContext) _Hold(ctx context.Context, sel ast.SelectionSet, obj
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Hold_booking(ctx, field, obj)
 				})
+		case "stayPrices":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Hold_stayPrices(ctx, field, obj)
+				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -52478,6 +57509,11 @@ func (ec *executionContext) _HoldRefused(ctx context.Context, sel ast.SelectionS
 			}
 		case "retryAfterMs":
 			out.Values[i] = ec._HoldRefused_retryAfterMs(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "quote":
+			out.Values[i] = ec._HoldRefused_quote(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -53293,6 +58329,48 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "setGuestPrices":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setGuestPrices(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setRateAdjustments":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setRateAdjustments(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setTaxesAndFees":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setTaxesAndFees(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setRoundingRule":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setRoundingRule(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createPromotion":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createPromotion(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updatePromotion":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updatePromotion(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "createRatePlan":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_createRatePlan(ctx, field)
@@ -53530,6 +58608,59 @@ func (ec *executionContext) _NightAdvice(ctx context.Context, sel ast.SelectionS
 			}
 		case "gain":
 			out.Values[i] = ec._NightAdvice_gain(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var nightPriceImplementors = []string{"NightPrice"}
+
+func (ec *executionContext) _NightPrice(ctx context.Context, sel ast.SelectionSet, obj *NightPrice) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, nightPriceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NightPrice")
+		case "night":
+			out.Values[i] = ec._NightPrice_night(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rooms":
+			out.Values[i] = ec._NightPrice_rooms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "discount":
+			out.Values[i] = ec._NightPrice_discount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "added":
+			out.Values[i] = ec._NightPrice_added(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "total":
+			out.Values[i] = ec._NightPrice_total(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -55136,6 +60267,200 @@ func (ec *executionContext) _PriceLevel(ctx context.Context, sel ast.SelectionSe
 	return out
 }
 
+var promotionImplementors = []string{"Promotion"}
+
+func (ec *executionContext) _Promotion(ctx context.Context, sel ast.SelectionSet, obj *Promotion) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, promotionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Promotion")
+		case "id":
+			out.Values[i] = ec._Promotion_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "propertyId":
+			out.Values[i] = ec._Promotion_propertyId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._Promotion_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "code":
+			out.Values[i] = ec._Promotion_code(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._Promotion_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "basisPoints":
+			out.Values[i] = ec._Promotion_basisPoints(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "amountMinor":
+			out.Values[i] = ec._Promotion_amountMinor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "bookFrom":
+			out.Values[i] = ec._Promotion_bookFrom(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "bookUntil":
+			out.Values[i] = ec._Promotion_bookUntil(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "stayFrom":
+			out.Values[i] = ec._Promotion_stayFrom(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "stayTo":
+			out.Values[i] = ec._Promotion_stayTo(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "minNights":
+			out.Values[i] = ec._Promotion_minNights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomTypeIds":
+			out.Values[i] = ec._Promotion_roomTypeIds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "ratePlanIds":
+			out.Values[i] = ec._Promotion_ratePlanIds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "uses":
+			out.Values[i] = ec._Promotion_uses(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "held":
+			out.Values[i] = ec._Promotion_held(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "used":
+			out.Values[i] = ec._Promotion_used(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var promotionConnectionImplementors = []string{"PromotionConnection"}
+
+func (ec *executionContext) _PromotionConnection(ctx context.Context, sel ast.SelectionSet, obj *PromotionConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, promotionConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PromotionConnection")
+		case "edges":
+			out.Values[i] = ec._PromotionConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._PromotionConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._PromotionConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var promotionEdgeImplementors = []string{"PromotionEdge"}
+
+func (ec *executionContext) _PromotionEdge(ctx context.Context, sel ast.SelectionSet, obj *PromotionEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, promotionEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PromotionEdge")
+		case "cursor":
+			out.Values[i] = ec._PromotionEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._PromotionEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var propertyImplementors = []string{"Property", "Node"}
 
 func (ec *executionContext) _Property(ctx context.Context, sel ast.SelectionSet, obj *Property) graphql.Marshaler {
@@ -55526,6 +60851,24 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_presaleCodes(ctx, field)
 				})
+		case "quote":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_quote(ctx, field)
+				})
+		case "rates":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_rates(ctx, field)
+				})
+		case "promotions":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_promotions(ctx, field)
+				})
 		case "whyNot":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, true,
@@ -55665,6 +61008,140 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 	return out
 }
 
+var quoteImplementors = []string{"Quote"}
+
+func (ec *executionContext) _Quote(ctx context.Context, sel ast.SelectionSet, obj *Quote) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, quoteImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Quote")
+		case "stays":
+			out.Values[i] = ec._Quote_stays(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "total":
+			out.Values[i] = ec._Quote_total(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "refused":
+			out.Values[i] = ec._Quote_refused(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "asOf":
+			out.Values[i] = ec._Quote_asOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var rateAdjustmentImplementors = []string{"RateAdjustment"}
+
+func (ec *executionContext) _RateAdjustment(ctx context.Context, sel ast.SelectionSet, obj *RateAdjustment) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, rateAdjustmentImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RateAdjustment")
+		case "minNights":
+			out.Values[i] = ec._RateAdjustment_minNights(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "weekday":
+			out.Values[i] = ec._RateAdjustment_weekday(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "basisPoints":
+			out.Values[i] = ec._RateAdjustment_basisPoints(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "amountMinor":
+			out.Values[i] = ec._RateAdjustment_amountMinor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var rateAdjustmentsImplementors = []string{"RateAdjustments"}
+
+func (ec *executionContext) _RateAdjustments(ctx context.Context, sel ast.SelectionSet, obj *RateAdjustments) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, rateAdjustmentsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RateAdjustments")
+		case "ratePlanId":
+			out.Values[i] = ec._RateAdjustments_ratePlanId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "adjustments":
+			out.Values[i] = ec._RateAdjustments_adjustments(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var ratePlanImplementors = []string{"RatePlan", "Node"}
 
 func (ec *executionContext) _RatePlan(ctx context.Context, sel ast.SelectionSet, obj *RatePlan) graphql.Marshaler {
@@ -55764,6 +61241,54 @@ func (ec *executionContext) _RatePlanDerivation(ctx context.Context, sel ast.Sel
 		case "amountMinor":
 			out.Values[i] = ec._RatePlanDerivation_amountMinor(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var ratesImplementors = []string{"Rates"}
+
+func (ec *executionContext) _Rates(ctx context.Context, sel ast.SelectionSet, obj *Rates) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, ratesImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Rates")
+		case "guests":
+			out.Values[i] = ec._Rates_guests(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "adjustments":
+			out.Values[i] = ec._Rates_adjustments(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "charges":
+			out.Values[i] = ec._Rates_charges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rounding":
+			out.Values[i] = ec._Rates_rounding(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -56391,6 +61916,44 @@ func (ec *executionContext) _RoomType(ctx context.Context, sel ast.SelectionSet,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._RoomType_cancellationPolicy(ctx, field, obj)
 				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var roundingRuleImplementors = []string{"RoundingRule"}
+
+func (ec *executionContext) _RoundingRule(ctx context.Context, sel ast.SelectionSet, obj *RoundingRule) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, roundingRuleImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RoundingRule")
+		case "level":
+			out.Values[i] = ec._RoundingRule_level(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "mode":
+			out.Values[i] = ec._RoundingRule_mode(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -57382,6 +62945,212 @@ func (ec *executionContext) _Size(ctx context.Context, sel ast.SelectionSet, obj
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var stayChargeImplementors = []string{"StayCharge"}
+
+func (ec *executionContext) _StayCharge(ctx context.Context, sel ast.SelectionSet, obj *StayCharge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, stayChargeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StayCharge")
+		case "name":
+			out.Values[i] = ec._StayCharge_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._StayCharge_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "included":
+			out.Values[i] = ec._StayCharge_included(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "basisPoints":
+			out.Values[i] = ec._StayCharge_basisPoints(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "amountMinor":
+			out.Values[i] = ec._StayCharge_amountMinor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "exemptBelowAge":
+			out.Values[i] = ec._StayCharge_exemptBelowAge(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var stayPriceImplementors = []string{"StayPrice"}
+
+func (ec *executionContext) _StayPrice(ctx context.Context, sel ast.SelectionSet, obj *StayPrice) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, stayPriceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StayPrice")
+		case "total":
+			out.Values[i] = ec._StayPrice_total(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rooms":
+			out.Values[i] = ec._StayPrice_rooms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "discount":
+			out.Values[i] = ec._StayPrice_discount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "added":
+			out.Values[i] = ec._StayPrice_added(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "tax":
+			out.Values[i] = ec._StayPrice_tax(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "taxRate":
+			out.Values[i] = ec._StayPrice_taxRate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nights":
+			out.Values[i] = ec._StayPrice_nights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "charges":
+			out.Values[i] = ec._StayPrice_charges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "promotion":
+			out.Values[i] = ec._StayPrice_promotion(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "rounding":
+			out.Values[i] = ec._StayPrice_rounding(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var stayQuoteImplementors = []string{"StayQuote"}
+
+func (ec *executionContext) _StayQuote(ctx context.Context, sel ast.SelectionSet, obj *StayQuote) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, stayQuoteImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StayQuote")
+		case "line":
+			out.Values[i] = ec._StayQuote_line(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "roomType":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._StayQuote_roomType(ctx, field, obj)
+				})
+		case "checkIn":
+			out.Values[i] = ec._StayQuote_checkIn(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "checkOut":
+			out.Values[i] = ec._StayQuote_checkOut(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "rooms":
+			out.Values[i] = ec._StayQuote_rooms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "price":
+			out.Values[i] = ec._StayQuote_price(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "version":
+			out.Values[i] = ec._StayQuote_version(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "cancellationPolicy":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._StayQuote_cancellationPolicy(ctx, field, obj)
+				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -59525,6 +65294,45 @@ func (ec *executionContext) marshalNAdviceProof2githubᚗcomᚋholdfastᚋholdfa
 	return ec._AdviceProof(ctx, sel, &v)
 }
 
+func (ec *executionContext) marshalNAgeBand2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAgeBand(ctx context.Context, sel ast.SelectionSet, v AgeBand) graphql.Marshaler {
+	return ec._AgeBand(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNAgeBand2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAgeBandᚄ(ctx context.Context, sel ast.SelectionSet, v []AgeBand) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAgeBand2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAgeBand(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNAgeBandInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAgeBandInput(ctx context.Context, v any) (AgeBandInput, error) {
+	res, err := ec.unmarshalInputAgeBandInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNAgeBandInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAgeBandInputᚄ(ctx context.Context, v any) ([]AgeBandInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]AgeBandInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAgeBandInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAgeBandInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) marshalNAllotment2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAllotment(ctx context.Context, sel ast.SelectionSet, v Allotment) graphql.Marshaler {
 	return ec._Allotment(ctx, sel, &v)
 }
@@ -60382,6 +66190,36 @@ func (ec *executionContext) marshalNChannelSales2ᚖgithubᚗcomᚋholdfastᚋho
 	return ec._ChannelSales(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNChargeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChargeKind(ctx context.Context, v any) (ChargeKind, error) {
+	var res ChargeKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNChargeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChargeKind(ctx context.Context, sel ast.SelectionSet, v ChargeKind) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNChargePrice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChargePrice(ctx context.Context, sel ast.SelectionSet, v ChargePrice) graphql.Marshaler {
+	return ec._ChargePrice(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNChargePrice2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChargePriceᚄ(ctx context.Context, sel ast.SelectionSet, v []ChargePrice) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNChargePrice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChargePrice(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNChartProblem2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChartProblem(ctx context.Context, sel ast.SelectionSet, v ChartProblem) graphql.Marshaler {
 	return ec._ChartProblem(ctx, sel, &v)
 }
@@ -60446,6 +66284,11 @@ func (ec *executionContext) unmarshalNCreateKeyInput2githubᚗcomᚋholdfastᚋh
 
 func (ec *executionContext) unmarshalNCreatePresaleCodesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreatePresaleCodesInput(ctx context.Context, v any) (CreatePresaleCodesInput, error) {
 	res, err := ec.unmarshalInputCreatePresaleCodesInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCreatePromotionInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreatePromotionInput(ctx context.Context, v any) (CreatePromotionInput, error) {
+	res, err := ec.unmarshalInputCreatePromotionInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -60708,6 +66551,34 @@ func (ec *executionContext) marshalNFloat2float64(ctx context.Context, sel ast.S
 	return graphql.WrapContextMarshaler(ctx, res)
 }
 
+func (ec *executionContext) marshalNGuestPrices2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestPrices(ctx context.Context, sel ast.SelectionSet, v GuestPrices) graphql.Marshaler {
+	return ec._GuestPrices(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNGuestPrices2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestPricesᚄ(ctx context.Context, sel ast.SelectionSet, v []GuestPrices) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNGuestPrices2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestPrices(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNGuestPrices2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestPrices(ctx context.Context, sel ast.SelectionSet, v *GuestPrices) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "GuestPrices!")
+		return graphql.Null
+	}
+	return ec._GuestPrices(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNGuestSession2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestSession(ctx context.Context, sel ast.SelectionSet, v *GuestSession) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "GuestSession!")
@@ -60719,6 +66590,26 @@ func (ec *executionContext) marshalNGuestSession2ᚖgithubᚗcomᚋholdfastᚋho
 func (ec *executionContext) unmarshalNGuestsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInput(ctx context.Context, v any) (GuestsInput, error) {
 	res, err := ec.unmarshalInputGuestsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNHeldStayPrice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHeldStayPrice(ctx context.Context, sel ast.SelectionSet, v HeldStayPrice) graphql.Marshaler {
+	return ec._HeldStayPrice(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNHeldStayPrice2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHeldStayPriceᚄ(ctx context.Context, sel ast.SelectionSet, v []HeldStayPrice) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNHeldStayPrice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHeldStayPrice(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNHold2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHold(ctx context.Context, sel ast.SelectionSet, v Hold) graphql.Marshaler {
@@ -61186,6 +67077,26 @@ func (ec *executionContext) marshalNNightAdvice2ᚕgithubᚗcomᚋholdfastᚋhol
 func (ec *executionContext) unmarshalNNightChangeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightChangeInput(ctx context.Context, v any) (NightChangeInput, error) {
 	res, err := ec.unmarshalInputNightChangeInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNNightPrice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightPrice(ctx context.Context, sel ast.SelectionSet, v NightPrice) graphql.Marshaler {
+	return ec._NightPrice(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNNightPrice2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightPriceᚄ(ctx context.Context, sel ast.SelectionSet, v []NightPrice) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNNightPrice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightPrice(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNNightRangeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightRangeInput(ctx context.Context, v any) (NightRangeInput, error) {
@@ -61762,6 +67673,77 @@ func (ec *executionContext) unmarshalNPriceLevelInput2ᚕgithubᚗcomᚋholdfast
 	return res, nil
 }
 
+func (ec *executionContext) marshalNPromotion2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotion(ctx context.Context, sel ast.SelectionSet, v Promotion) graphql.Marshaler {
+	return ec._Promotion(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPromotion2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionᚄ(ctx context.Context, sel ast.SelectionSet, v []Promotion) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPromotion2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotion(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNPromotion2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotion(ctx context.Context, sel ast.SelectionSet, v *Promotion) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "Promotion!")
+		return graphql.Null
+	}
+	return ec._Promotion(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPromotionConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionConnection(ctx context.Context, sel ast.SelectionSet, v *PromotionConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "PromotionConnection!")
+		return graphql.Null
+	}
+	return ec._PromotionConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPromotionEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionEdge(ctx context.Context, sel ast.SelectionSet, v PromotionEdge) graphql.Marshaler {
+	return ec._PromotionEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPromotionEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []PromotionEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPromotionEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNPromotionState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionState(ctx context.Context, v any) (PromotionState, error) {
+	var res PromotionState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNPromotionState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionState(ctx context.Context, sel ast.SelectionSet, v PromotionState) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNPromotionTermsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPromotionTermsInput(ctx context.Context, v any) (PromotionTermsInput, error) {
+	res, err := ec.unmarshalInputPromotionTermsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNProperty2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐProperty(ctx context.Context, sel ast.SelectionSet, v Property) graphql.Marshaler {
 	return ec._Property(ctx, sel, &v)
 }
@@ -61818,6 +67800,81 @@ func (ec *executionContext) marshalNPropertyEdge2ᚕgithubᚗcomᚋholdfastᚋho
 	return ret
 }
 
+func (ec *executionContext) marshalNQuote2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐQuote(ctx context.Context, sel ast.SelectionSet, v *Quote) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "Quote!")
+		return graphql.Null
+	}
+	return ec._Quote(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRateAdjustment2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRateAdjustment(ctx context.Context, sel ast.SelectionSet, v RateAdjustment) graphql.Marshaler {
+	return ec._RateAdjustment(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRateAdjustment2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRateAdjustmentᚄ(ctx context.Context, sel ast.SelectionSet, v []RateAdjustment) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRateAdjustment2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRateAdjustment(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNRateAdjustmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRateAdjustmentInput(ctx context.Context, v any) (RateAdjustmentInput, error) {
+	res, err := ec.unmarshalInputRateAdjustmentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRateAdjustmentInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRateAdjustmentInputᚄ(ctx context.Context, v any) ([]RateAdjustmentInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]RateAdjustmentInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNRateAdjustmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRateAdjustmentInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNRateAdjustments2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRateAdjustments(ctx context.Context, sel ast.SelectionSet, v RateAdjustments) graphql.Marshaler {
+	return ec._RateAdjustments(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRateAdjustments2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRateAdjustmentsᚄ(ctx context.Context, sel ast.SelectionSet, v []RateAdjustments) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRateAdjustments2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRateAdjustments(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRateAdjustments2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRateAdjustments(ctx context.Context, sel ast.SelectionSet, v *RateAdjustments) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RateAdjustments!")
+		return graphql.Null
+	}
+	return ec._RateAdjustments(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNRatePlan2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx context.Context, sel ast.SelectionSet, v RatePlan) graphql.Marshaler {
 	return ec._RatePlan(ctx, sel, &v)
 }
@@ -61854,6 +67911,14 @@ func (ec *executionContext) unmarshalNRatePlanState2githubᚗcomᚋholdfastᚋho
 
 func (ec *executionContext) marshalNRatePlanState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanState(ctx context.Context, sel ast.SelectionSet, v RatePlanState) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNRates2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRates(ctx context.Context, sel ast.SelectionSet, v *Rates) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "Rates!")
+		return graphql.Null
+	}
+	return ec._Rates(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNRefund2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefund(ctx context.Context, sel ast.SelectionSet, v Refund) graphql.Marshaler {
@@ -62173,6 +68238,38 @@ func (ec *executionContext) unmarshalNRotateKeyInput2githubᚗcomᚋholdfastᚋh
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNRoundingLevel2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoundingLevel(ctx context.Context, v any) (RoundingLevel, error) {
+	var res RoundingLevel
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRoundingLevel2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoundingLevel(ctx context.Context, sel ast.SelectionSet, v RoundingLevel) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNRoundingMode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoundingMode(ctx context.Context, v any) (RoundingMode, error) {
+	var res RoundingMode
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRoundingMode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoundingMode(ctx context.Context, sel ast.SelectionSet, v RoundingMode) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNRoundingRule2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoundingRule(ctx context.Context, sel ast.SelectionSet, v RoundingRule) graphql.Marshaler {
+	return ec._RoundingRule(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRoundingRule2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoundingRule(ctx context.Context, sel ast.SelectionSet, v *RoundingRule) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RoundingRule!")
+		return graphql.Null
+	}
+	return ec._RoundingRule(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNRow2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRow(ctx context.Context, sel ast.SelectionSet, v Row) graphql.Marshaler {
 	return ec._Row(ctx, sel, &v)
 }
@@ -62428,6 +68525,11 @@ func (ec *executionContext) unmarshalNSetChannelSuspendedInput2githubᚗcomᚋho
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNSetGuestPricesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetGuestPricesInput(ctx context.Context, v any) (SetGuestPricesInput, error) {
+	res, err := ec.unmarshalInputSetGuestPricesInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNSetNightsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetNightsInput(ctx context.Context, v any) (SetNightsInput, error) {
 	res, err := ec.unmarshalInputSetNightsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -62448,6 +68550,16 @@ func (ec *executionContext) unmarshalNSetPriceInput2githubᚗcomᚋholdfastᚋho
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNSetRateAdjustmentsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetRateAdjustmentsInput(ctx context.Context, v any) (SetRateAdjustmentsInput, error) {
+	res, err := ec.unmarshalInputSetRateAdjustmentsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSetRoundingRuleInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetRoundingRuleInput(ctx context.Context, v any) (SetRoundingRuleInput, error) {
+	res, err := ec.unmarshalInputSetRoundingRuleInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNSetShowStateInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetShowStateInput(ctx context.Context, v any) (SetShowStateInput, error) {
 	res, err := ec.unmarshalInputSetShowStateInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -62455,6 +68567,11 @@ func (ec *executionContext) unmarshalNSetShowStateInput2githubᚗcomᚋholdfast�
 
 func (ec *executionContext) unmarshalNSetTaxRateInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetTaxRateInput(ctx context.Context, v any) (SetTaxRateInput, error) {
 	res, err := ec.unmarshalInputSetTaxRateInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSetTaxesAndFeesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetTaxesAndFeesInput(ctx context.Context, v any) (SetTaxesAndFeesInput, error) {
+	res, err := ec.unmarshalInputSetTaxesAndFeesInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -62533,9 +68650,86 @@ func (ec *executionContext) marshalNSize2githubᚗcomᚋholdfastᚋholdfastᚋgr
 	return ec._Size(ctx, sel, &v)
 }
 
+func (ec *executionContext) marshalNStayCharge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayCharge(ctx context.Context, sel ast.SelectionSet, v StayCharge) graphql.Marshaler {
+	return ec._StayCharge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNStayCharge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChargeᚄ(ctx context.Context, sel ast.SelectionSet, v []StayCharge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNStayCharge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayCharge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNStayChargeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChargeInput(ctx context.Context, v any) (StayChargeInput, error) {
+	res, err := ec.unmarshalInputStayChargeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNStayChargeInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChargeInputᚄ(ctx context.Context, v any) ([]StayChargeInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]StayChargeInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNStayChargeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChargeInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) unmarshalNStayInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayInput(ctx context.Context, v any) (StayInput, error) {
 	res, err := ec.unmarshalInputStayInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNStayInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayInputᚄ(ctx context.Context, v any) ([]StayInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]StayInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNStayInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNStayPrice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayPrice(ctx context.Context, sel ast.SelectionSet, v StayPrice) graphql.Marshaler {
+	return ec._StayPrice(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNStayQuote2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayQuote(ctx context.Context, sel ast.SelectionSet, v StayQuote) graphql.Marshaler {
+	return ec._StayQuote(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNStayQuote2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayQuoteᚄ(ctx context.Context, sel ast.SelectionSet, v []StayQuote) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNStayQuote2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayQuote(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNString2string(ctx context.Context, v any) (string, error) {
@@ -62794,6 +68988,11 @@ func (ec *executionContext) marshalNUnresolvedReason2githubᚗcomᚋholdfastᚋh
 
 func (ec *executionContext) unmarshalNUpdateAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateAllotmentInput(ctx context.Context, v any) (UpdateAllotmentInput, error) {
 	res, err := ec.unmarshalInputUpdateAllotmentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpdatePromotionInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdatePromotionInput(ctx context.Context, v any) (UpdatePromotionInput, error) {
+	res, err := ec.unmarshalInputUpdatePromotionInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -63267,6 +69466,13 @@ func (ec *executionContext) unmarshalOAllotmentReleaseInput2ᚖgithubᚗcomᚋho
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalOAppliedPromotion2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAppliedPromotion(ctx context.Context, sel ast.SelectionSet, v *AppliedPromotion) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._AppliedPromotion(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalOAreaText2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAreaText(ctx context.Context, sel ast.SelectionSet, v *AreaText) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -63324,6 +69530,13 @@ func (ec *executionContext) marshalOCancellation2ᚖgithubᚗcomᚋholdfastᚋho
 		return graphql.Null
 	}
 	return ec._Cancellation(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx context.Context, sel ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CancellationPolicy(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOCapture2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCapture(ctx context.Context, v any) (*Capture, error) {
@@ -63739,6 +69952,13 @@ func (ec *executionContext) marshalOProperty2ᚖgithubᚗcomᚋholdfastᚋholdfa
 	return ec._Property(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOQuote2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐQuote(ctx context.Context, sel ast.SelectionSet, v *Quote) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Quote(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalORatePlan2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx context.Context, sel ast.SelectionSet, v *RatePlan) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -63865,6 +70085,13 @@ func (ec *executionContext) unmarshalOStayInput2ᚖgithubᚗcomᚋholdfastᚋhol
 	}
 	res, err := ec.unmarshalInputStayInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOStayPrice2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayPrice(ctx context.Context, sel ast.SelectionSet, v *StayPrice) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._StayPrice(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOString2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
@@ -64007,6 +70234,22 @@ func (ec *executionContext) marshalOWeekday2ᚕgithubᚗcomᚋholdfastᚋholdfas
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalOWeekday2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekday(ctx context.Context, v any) (*Weekday, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(Weekday)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOWeekday2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekday(ctx context.Context, sel ast.SelectionSet, v *Weekday) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) unmarshalOZoneRowInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐZoneRowInputᚄ(ctx context.Context, v any) ([]ZoneRowInput, error) {

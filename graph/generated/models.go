@@ -153,6 +153,26 @@ type AdviceProof struct {
 	Calibration []AdviceCalibration `json:"calibration"`
 }
 
+// What a child of an age costs.
+type AgeBand struct {
+	// The first age in years.
+	FromAge int64 `json:"fromAge"`
+	// The last age, included.
+	ToAge int64 `json:"toAge"`
+	// The amount per night in minor units; 0 is free.
+	AmountMinor int64 `json:"amountMinor"`
+}
+
+// What a child of an age costs.
+type AgeBandInput struct {
+	// The first age in years.
+	FromAge int64 `json:"fromAge"`
+	// The last age, included, at most 17.
+	ToAge int64 `json:"toAge"`
+	// The amount per night in minor units; 0 is free.
+	AmountMinor int64 `json:"amountMinor"`
+}
+
 // A quantity of a pool, or of a room type on some nights, that one channel sells from first.
 type Allotment struct {
 	// The public id.
@@ -333,6 +353,16 @@ type AllotmentStock struct {
 	Free int64 `json:"free"`
 	// When its rest goes to everybody; null is when somebody releases it.
 	ReleaseAt *time.Time `json:"releaseAt"`
+}
+
+// A promotion as it stands in a price.
+type AppliedPromotion struct {
+	// The public id.
+	ID string `json:"id"`
+	// Its name.
+	Name string `json:"name"`
+	// The code that it was asked for with; null for one that applies by itself.
+	Code *string `json:"code"`
 }
 
 // Anything drawn that is not a seat: a stage, a bar, a block of general admission.
@@ -958,6 +988,18 @@ type ChannelSales struct {
 	CommissionBasisPoints int64 `json:"commissionBasisPoints"`
 }
 
+// What a tax or fee comes to for a stay.
+type ChargePrice struct {
+	// Its name.
+	Name string `json:"name"`
+	// What it is reckoned by.
+	Kind ChargeKind `json:"kind"`
+	// Whether it is within the price of the rooms, and not on top of it.
+	Included bool `json:"included"`
+	// What it comes to.
+	Amount Money `json:"amount"`
+}
+
 // The geometry of a hall. It is immutable: a changed plan is another chart. Coordinates are in plan
 // units from the top left corner; y grows downwards.
 type Chart struct {
@@ -1161,6 +1203,21 @@ type CreatePresaleCodesInput struct {
 	OpensAt *time.Time `json:"opensAt"`
 	// Until when they are good; null is until the sale ends.
 	ClosesAt *time.Time `json:"closesAt"`
+}
+
+// A promotion to be made.
+type CreatePromotionInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The hotel.
+	Property string `json:"property"`
+	// What it takes off and when.
+	Terms PromotionTermsInput `json:"terms"`
+	// The code that buyers name: 4 to 64 letters A to Z, digits, - and _. Capitals and spaces make no difference.
+	// Null applies by itself; a hotel has at most 50 such ones active.
+	Code *string `json:"code"`
+	// How many holds it is good for, 0 to 1000000; null is no limit. Whether there is one cannot be changed.
+	Uses *int64 `json:"uses"`
 }
 
 // A rate plan to be.
@@ -1394,6 +1451,22 @@ type FailedRefundEdge struct {
 	Node FailedRefund `json:"node"`
 }
 
+// What guests of a room cost besides its nightly amount.
+type GuestPrices struct {
+	// The room type.
+	RoomTypeID string `json:"roomTypeId"`
+	// The rate plan; null is the standard rate and every plan without guest prices of its own.
+	RatePlanID *string `json:"ratePlanId"`
+	// For how many adults the nightly amount is.
+	BaseOccupancy int64 `json:"baseOccupancy"`
+	// The amount per night for each adult beyond that, in minor units.
+	ExtraAdultMinor int64 `json:"extraAdultMinor"`
+	// What a night costs less for one adult alone, in minor units.
+	SingleReductionMinor int64 `json:"singleReductionMinor"`
+	// Children by age. Who is older than the last band counts as an adult.
+	Ages []AgeBand `json:"ages"`
+}
+
 // A buyer's session.
 type GuestSession struct {
 	// The session's id. Knowing it is of no use without the token.
@@ -1410,6 +1483,14 @@ type GuestsInput struct {
 	Adults int64 `json:"adults"`
 	// The age of each child in full years on the day of arrival, 0 to 17.
 	ChildAges []int64 `json:"childAges"`
+}
+
+// The price of a stay of a hold or of a booking.
+type HeldStayPrice struct {
+	// The position of the stay in the request, from 0, as its lines have it.
+	Item int64 `json:"item"`
+	// The price.
+	Price StayPrice `json:"price"`
 }
 
 // A durable lease of units for one buyer until a deadline.
@@ -1483,6 +1564,8 @@ type HoldRefused struct {
 	Lines []RefusedLine `json:"lines"`
 	// How many milliseconds to wait before trying again; null when waiting does not help.
 	RetryAfterMs *int64 `json:"retryAfterMs"`
+	// What the stays cost now, when the code is PRICE_CHANGED; else null.
+	Quote *Quote `json:"quote"`
 }
 
 func (HoldRefused) IsPlaceHoldResult() {}
@@ -1748,6 +1831,20 @@ type NightChangeInput struct {
 	HouseLimit *int64 `json:"houseLimit"`
 	// Takes the house limit away.
 	NoHouseLimit bool `json:"noHouseLimit"`
+}
+
+// The price of one night of a stay.
+type NightPrice struct {
+	// The night.
+	Night civil.Date `json:"night"`
+	// The rooms, after the discount.
+	Rooms Money `json:"rooms"`
+	// What the promotion took off.
+	Discount Money `json:"discount"`
+	// Taxes and fees on top.
+	Added Money `json:"added"`
+	// What is to be paid for the night.
+	Total Money `json:"total"`
 }
 
 // Nights of a range that fall on some weekdays.
@@ -2159,6 +2256,8 @@ type PlaceHoldInput struct {
 	// For staff with a permission of its own: hold seats of blocks that are not of the caller's channel, house
 	// seats included. A seat that somebody has is not had this way.
 	OverrideBlock *OverrideBlockInput `json:"overrideBlock"`
+	// A promotion code. One of its uses is taken by the hold, and given back when the hold ends without a sale.
+	PromotionCode *string `json:"promotionCode"`
 }
 
 // A place on the drawing, in plan units.
@@ -2286,6 +2385,86 @@ type PriceLevelInput struct {
 	Categories []string `json:"categories"`
 }
 
+// A reduction of the price of a hotel's stays.
+type Promotion struct {
+	// The public id.
+	ID string `json:"id"`
+	// The hotel.
+	PropertyID string `json:"propertyId"`
+	// Its name.
+	Name string `json:"name"`
+	// The code that buyers name, in capitals; null for one that applies by itself.
+	Code *string `json:"code"`
+	// Whether it lowers prices.
+	State PromotionState `json:"state"`
+	// What it takes off the rooms, in hundredths of a percent; 0 when it is an amount.
+	BasisPoints int64 `json:"basisPoints"`
+	// What it takes off a stay, in minor units, whatever its rooms and nights; 0 when it is a percentage.
+	AmountMinor int64 `json:"amountMinor"`
+	// From when stays may be held with it; null is no bound.
+	BookFrom *time.Time `json:"bookFrom"`
+	// Until when, not included; null is no bound.
+	BookUntil *time.Time `json:"bookUntil"`
+	// The first night that such a stay may have; null is no bound.
+	StayFrom *civil.Date `json:"stayFrom"`
+	// The last night that such a stay may have; null is no bound.
+	StayTo *civil.Date `json:"stayTo"`
+	// How many nights a stay must have.
+	MinNights int64 `json:"minNights"`
+	// The room types that it is for; none means all.
+	RoomTypeIds []string `json:"roomTypeIds"`
+	// The rate plans that it is for; none means all, and the standard rate.
+	RatePlanIds []string `json:"ratePlanIds"`
+	// How many holds it is good for; null has no limit, and then its uses are not counted.
+	Uses *int64 `json:"uses"`
+	// How many uses live holds have.
+	Held int64 `json:"held"`
+	// How many uses were sold. A sale keeps its use, also when it is cancelled.
+	Used int64 `json:"used"`
+}
+
+// A page of promotions.
+type PromotionConnection struct {
+	// The promotions with their cursors.
+	Edges []PromotionEdge `json:"edges"`
+	// The promotions alone.
+	Nodes []Promotion `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A promotion in a page.
+type PromotionEdge struct {
+	// Where the promotion stands in the list.
+	Cursor string `json:"cursor"`
+	// The promotion.
+	Node Promotion `json:"node"`
+}
+
+// What a promotion takes off and when. Exactly one of basisPoints and amountMinor is above 0.
+type PromotionTermsInput struct {
+	// Its name, 1 to 100 characters. Buyers see it.
+	Name string `json:"name"`
+	// Hundredths of a percent of the rooms, 1 to 10000.
+	BasisPoints int64 `json:"basisPoints"`
+	// An amount off each stay in minor units, whatever its rooms and nights; never more than the rooms cost.
+	AmountMinor int64 `json:"amountMinor"`
+	// From when stays may be held with it.
+	BookFrom *time.Time `json:"bookFrom"`
+	// Until when, not included.
+	BookUntil *time.Time `json:"bookUntil"`
+	// The first night that such a stay may have.
+	StayFrom *civil.Date `json:"stayFrom"`
+	// The last night that such a stay may have.
+	StayTo *civil.Date `json:"stayTo"`
+	// How many nights a stay must have, 1 to 366.
+	MinNights int64 `json:"minNights"`
+	// The room types that it is for, at most 100; none means all.
+	RoomTypes []string `json:"roomTypes"`
+	// The rate plans that it is for, at most 100; none means all, and the standard rate.
+	RatePlans []string `json:"ratePlans"`
+}
+
 // A hotel.
 type Property struct {
 	// The public id.
@@ -2332,6 +2511,52 @@ type PropertyEdge struct {
 type Query struct {
 }
 
+// What stays cost that are held together.
+type Quote struct {
+	// The stays, in the order of the request.
+	Stays []StayQuote `json:"stays"`
+	// What they cost together; null when one of them has a night without a price.
+	Total *Money `json:"total"`
+	// The rules that speak against the stays, whatever is left of the rooms.
+	Refused []RefusedLine `json:"refused"`
+	// When this was true.
+	AsOf time.Time `json:"asOf"`
+}
+
+// How the price of a night of one room differs. A difference by weekday comes first, then the one with the most nights that
+// the stay has.
+type RateAdjustment struct {
+	// For stays of at least so many nights; null for one by weekday.
+	MinNights *int64 `json:"minNights"`
+	// For nights that begin on this day; null for one by length.
+	Weekday *Weekday `json:"weekday"`
+	// Hundredths of a percent, below 0 for a reduction; 0 when it is an amount.
+	BasisPoints int64 `json:"basisPoints"`
+	// The amount in minor units, below 0 for a reduction; 0 when it is a percentage.
+	AmountMinor int64 `json:"amountMinor"`
+}
+
+// How the price of a night of one room differs: exactly one of minNights and weekday, and exactly one of basisPoints
+// and amountMinor.
+type RateAdjustmentInput struct {
+	// For stays of at least so many nights, 2 to 366; the one with the most nights that a stay has applies.
+	MinNights *int64 `json:"minNights"`
+	// For nights that begin on this day.
+	Weekday *Weekday `json:"weekday"`
+	// Hundredths of a percent, -10000 to 10000: -1000 is 10 % less.
+	BasisPoints int64 `json:"basisPoints"`
+	// The amount in minor units, below 0 for a reduction.
+	AmountMinor int64 `json:"amountMinor"`
+}
+
+// The differences of a rate.
+type RateAdjustments struct {
+	// The rate plan; null is the standard rate.
+	RatePlanID *string `json:"ratePlanId"`
+	// The differences.
+	Adjustments []RateAdjustment `json:"adjustments"`
+}
+
 // What rooms are sold as, at prices and under rules of its own. What it says of a night speaks besides what
 // the room type says: neither lifts the other.
 type RatePlan struct {
@@ -2373,6 +2598,18 @@ type RatePlanDerivationInput struct {
 	BasisPoints *int64 `json:"basisPoints"`
 	// What is added, in minor units of the hotel's currency, -1000000000000 to 1000000000000.
 	AmountMinor *int64 `json:"amountMinor"`
+}
+
+// What the prices of a hotel's stays are made of besides the amounts of its nights.
+type Rates struct {
+	// What guests cost, by room type and rate.
+	Guests []GuestPrices `json:"guests"`
+	// Differences by weekday and length of stay, by rate.
+	Adjustments []RateAdjustments `json:"adjustments"`
+	// Taxes and fees.
+	Charges []StayCharge `json:"charges"`
+	// The tenant's rounding rule.
+	Rounding RoundingRule `json:"rounding"`
 }
 
 // Money that is given back.
@@ -2675,6 +2912,14 @@ type RotateKeyInput struct {
 	ExpiresAt *time.Time `json:"expiresAt"`
 }
 
+// How percentages become whole units of money.
+type RoundingRule struct {
+	// What is rounded.
+	Level RoundingLevel `json:"level"`
+	// Where the middle goes.
+	Mode RoundingMode `json:"mode"`
+}
+
 // Seats beside each other.
 type Row struct {
 	// The row's label, such as "A".
@@ -2966,6 +3211,23 @@ type SetChannelSuspendedInput struct {
 	Suspended bool `json:"suspended"`
 }
 
+// What guests of a room type cost.
+type SetGuestPricesInput struct {
+	// The room type.
+	RoomType string `json:"roomType"`
+	// The rate plan; null is the standard rate and every plan without guest prices of its own.
+	RatePlan *string `json:"ratePlan"`
+	// For how many adults the nightly amount is, 1 to what the room takes and at most 50.
+	BaseOccupancy int64 `json:"baseOccupancy"`
+	// The amount per night for each adult beyond that, in minor units.
+	ExtraAdultMinor int64 `json:"extraAdultMinor"`
+	// What a night costs less for one adult alone, in minor units. A room never costs less than nothing.
+	SingleReductionMinor int64 `json:"singleReductionMinor"`
+	// At most 10 bands of children, the first from age 0 and none with a gap before it. Who is older than the
+	// last band counts as an adult; without bands all children do.
+	Ages []AgeBandInput `json:"ages"`
+}
+
 // A change of nights.
 type SetNightsInput struct {
 	// The request's own key, 1 to 255 characters. An edit that becomes a job needs one; a shorter edit
@@ -3010,6 +3272,24 @@ type SetPriceInput struct {
 	AmountMinor int64 `json:"amountMinor"`
 }
 
+// The differences of a rate.
+type SetRateAdjustmentsInput struct {
+	// The hotel.
+	Property string `json:"property"`
+	// The rate plan; null is the standard rate.
+	RatePlan *string `json:"ratePlan"`
+	// At most 30 differences; none takes them away.
+	Adjustments []RateAdjustmentInput `json:"adjustments"`
+}
+
+// How percentages become whole units of money.
+type SetRoundingRuleInput struct {
+	// What is rounded.
+	Level RoundingLevel `json:"level"`
+	// Where the middle goes.
+	Mode RoundingMode `json:"mode"`
+}
+
 // What a show's state shall be.
 type SetShowStateInput struct {
 	// The show.
@@ -3026,6 +3306,15 @@ type SetTaxRateInput struct {
 	Property *string `json:"property"`
 	// Hundredths of a percent, 0 to 10000: 2100 is 21 %.
 	BasisPoints int64 `json:"basisPoints"`
+}
+
+// All taxes and fees of a hotel's stays.
+type SetTaxesAndFeesInput struct {
+	// The hotel.
+	Property string `json:"property"`
+	// At most 20; none takes them away. One percentage may be included: it is the hotel's tax rate, which
+	// setTaxRate sets as well; without it the rate is 0.
+	Charges []StayChargeInput `json:"charges"`
 }
 
 // Sales terms to be written.
@@ -3115,6 +3404,38 @@ type Size struct {
 	Height float64 `json:"height"`
 }
 
+// A tax or fee of a hotel's stays.
+type StayCharge struct {
+	// Its name.
+	Name string `json:"name"`
+	// What it is reckoned by.
+	Kind ChargeKind `json:"kind"`
+	// Whether it is within the price of the rooms, and not on top of it.
+	Included bool `json:"included"`
+	// Hundredths of a percent, of a percentage.
+	BasisPoints int64 `json:"basisPoints"`
+	// The amount in minor units, of all others.
+	AmountMinor int64 `json:"amountMinor"`
+	// Children below this age are not counted as persons.
+	ExemptBelowAge int64 `json:"exemptBelowAge"`
+}
+
+// A tax or fee.
+type StayChargeInput struct {
+	// Its name, 1 to 100 characters, each once in the list.
+	Name string `json:"name"`
+	// What it is reckoned by.
+	Kind ChargeKind `json:"kind"`
+	// Whether it is within the price of the rooms, and not on top of it.
+	Included bool `json:"included"`
+	// Hundredths of a percent, 0 to 10000, for PERCENT.
+	BasisPoints int64 `json:"basisPoints"`
+	// The amount in minor units, for all other kinds.
+	AmountMinor int64 `json:"amountMinor"`
+	// Children below this age are not counted as persons, 0 to 18.
+	ExemptBelowAge int64 `json:"exemptBelowAge"`
+}
+
 // Rooms of a type on every night from check-in to the night before check-out.
 type StayInput struct {
 	// The room type.
@@ -3130,6 +3451,52 @@ type StayInput struct {
 	// Who comes: one entry for each room, one for all rooms, or none. Then the price is that of the base
 	// occupancy.
 	Guests []GuestsInput `json:"guests"`
+	// The version of the quote that the buyer was shown. When the stay has another price now, the hold is refused
+	// with the new quote. Null accepts the present price. Stays are priced together: hold those that were quoted.
+	Quote *string `json:"quote"`
+}
+
+// The price of a stay, of all its rooms together. total is rooms and added together, and each of them is the
+// sum of the nights; added is the sum of the charges that are not included.
+type StayPrice struct {
+	// What is to be paid.
+	Total Money `json:"total"`
+	// The price of the rooms, after the discount and with the included charges in it.
+	Rooms Money `json:"rooms"`
+	// What the promotion took off.
+	Discount Money `json:"discount"`
+	// Taxes and fees on top of the rooms.
+	Added Money `json:"added"`
+	// The included tax within the price of the rooms.
+	Tax Money `json:"tax"`
+	// The rate of that tax.
+	TaxRate TaxRate `json:"taxRate"`
+	// The price of each night. What is charged once for the stay is shared out over its nights.
+	Nights []NightPrice `json:"nights"`
+	// Each tax and fee, included or added.
+	Charges []ChargePrice `json:"charges"`
+	// The promotion that took the discount off; null for none.
+	Promotion *AppliedPromotion `json:"promotion"`
+	// How percentages were rounded.
+	Rounding RoundingRule `json:"rounding"`
+}
+
+// What one stay costs.
+type StayQuote struct {
+	// Its position in the request, from 0.
+	Line int64 `json:"line"`
+	// The date of arrival.
+	CheckIn civil.Date `json:"checkIn"`
+	// The date of departure.
+	CheckOut civil.Date `json:"checkOut"`
+	// How many rooms.
+	Rooms int64 `json:"rooms"`
+	// The price; null when a night has none.
+	Price *StayPrice `json:"price"`
+	// Stands for everything that was priced. placeHold with it holds the stay at this price or refuses; null
+	// without a price.
+	Version *string             `json:"version"`
+	Source  inventory.StayQuote `json:"-"`
 }
 
 // What is told as it happens, over Server-Sent Events or a WebSocket.
@@ -3354,6 +3721,20 @@ type UpdateAllotmentInput struct {
 	SellsShared *bool `json:"sellsShared"`
 	// When the unsold rest of what was not released goes to everybody.
 	Release *AllotmentReleaseInput `json:"release"`
+}
+
+// What a promotion is from now on.
+type UpdatePromotionInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The promotion.
+	Promotion string `json:"promotion"`
+	// What it takes off and when; it replaces all of what was.
+	Terms PromotionTermsInput `json:"terms"`
+	// Whether it lowers prices.
+	State PromotionState `json:"state"`
+	// Another limit of uses; null leaves it. Fewer than are taken end it without touching what is held or sold.
+	Uses *int64 `json:"uses"`
 }
 
 // A change of a rate plan.
@@ -4296,6 +4677,76 @@ func (e ChannelKind) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// What a tax or fee is reckoned by.
+type ChargeKind string
+
+const (
+	// A percentage of the price of the rooms.
+	ChargeKindPercent ChargeKind = "PERCENT"
+	// An amount for each room and night.
+	ChargeKindRoomNight ChargeKind = "ROOM_NIGHT"
+	// An amount for each person and night.
+	ChargeKindPersonNight ChargeKind = "PERSON_NIGHT"
+	// An amount for each person, once.
+	ChargeKindPersonStay ChargeKind = "PERSON_STAY"
+	// An amount for each room, once.
+	ChargeKindRoomStay ChargeKind = "ROOM_STAY"
+	// An amount once, however many rooms there are.
+	ChargeKindStay ChargeKind = "STAY"
+)
+
+var AllChargeKind = []ChargeKind{
+	ChargeKindPercent,
+	ChargeKindRoomNight,
+	ChargeKindPersonNight,
+	ChargeKindPersonStay,
+	ChargeKindRoomStay,
+	ChargeKindStay,
+}
+
+func (e ChargeKind) IsValid() bool {
+	switch e {
+	case ChargeKindPercent, ChargeKindRoomNight, ChargeKindPersonNight, ChargeKindPersonStay, ChargeKindRoomStay, ChargeKindStay:
+		return true
+	}
+	return false
+}
+
+func (e ChargeKind) String() string {
+	return string(e)
+}
+
+func (e *ChargeKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = ChargeKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid ChargeKind", str)
+	}
+	return nil
+}
+
+func (e ChargeKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *ChargeKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e ChargeKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Where a dispute stands.
 type DisputeState string
 
@@ -5211,6 +5662,64 @@ func (e PaymentStepKind) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// Whether a promotion lowers prices.
+type PromotionState string
+
+const (
+	// It lowers prices within its windows.
+	PromotionStateActive PromotionState = "ACTIVE"
+	// It lowers no price any more.
+	PromotionStateClosed PromotionState = "CLOSED"
+)
+
+var AllPromotionState = []PromotionState{
+	PromotionStateActive,
+	PromotionStateClosed,
+}
+
+func (e PromotionState) IsValid() bool {
+	switch e {
+	case PromotionStateActive, PromotionStateClosed:
+		return true
+	}
+	return false
+}
+
+func (e PromotionState) String() string {
+	return string(e)
+}
+
+func (e *PromotionState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = PromotionState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid PromotionState", str)
+	}
+	return nil
+}
+
+func (e PromotionState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *PromotionState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e PromotionState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Whether a rate plan is sold.
 type RatePlanState string
 
@@ -5450,6 +5959,10 @@ const (
 	RefusalCodeCompanionSeat RefusalCode = "COMPANION_SEAT"
 	// Enough seats are left, but not so many beside each other.
 	RefusalCodeNotTogether RefusalCode = "NOT_TOGETHER"
+	// The code is of no promotion that is for one of the stays at this time.
+	RefusalCodePromotionCodeInvalid RefusalCode = "PROMOTION_CODE_INVALID"
+	// Every use of the promotion is taken.
+	RefusalCodePromotionUsedUp RefusalCode = "PROMOTION_USED_UP"
 )
 
 var AllRefusalCode = []RefusalCode{
@@ -5509,11 +6022,13 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeOrphanSeat,
 	RefusalCodeCompanionSeat,
 	RefusalCodeNotTogether,
+	RefusalCodePromotionCodeInvalid,
+	RefusalCodePromotionUsedUp,
 }
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodeTooEarlyToBook, RefusalCodeTooLateToBook, RefusalCodeRatePlanClosed, RefusalCodeTooManyGuests, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodeTooEarlyToBook, RefusalCodeTooLateToBook, RefusalCodeRatePlanClosed, RefusalCodeTooManyGuests, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether, RefusalCodePromotionCodeInvalid, RefusalCodePromotionUsedUp:
 		return true
 	}
 	return false
@@ -5683,6 +6198,122 @@ func (e *RepairedBy) UnmarshalJSON(b []byte) error {
 }
 
 func (e RepairedBy) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What is rounded.
+type RoundingLevel string
+
+const (
+	// The percentage of each night.
+	RoundingLevelNight RoundingLevel = "NIGHT"
+	// The percentage of the whole stay, which is then shared out over its nights.
+	RoundingLevelStay RoundingLevel = "STAY"
+)
+
+var AllRoundingLevel = []RoundingLevel{
+	RoundingLevelNight,
+	RoundingLevelStay,
+}
+
+func (e RoundingLevel) IsValid() bool {
+	switch e {
+	case RoundingLevelNight, RoundingLevelStay:
+		return true
+	}
+	return false
+}
+
+func (e RoundingLevel) String() string {
+	return string(e)
+}
+
+func (e *RoundingLevel) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = RoundingLevel(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid RoundingLevel", str)
+	}
+	return nil
+}
+
+func (e RoundingLevel) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *RoundingLevel) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e RoundingLevel) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where an amount goes that lies in the middle between two whole units.
+type RoundingMode string
+
+const (
+	// Up: 2.5 is 3.
+	RoundingModeHalfUp RoundingMode = "HALF_UP"
+	// To the even neighbour: 2.5 is 2, 3.5 is 4.
+	RoundingModeHalfEven RoundingMode = "HALF_EVEN"
+)
+
+var AllRoundingMode = []RoundingMode{
+	RoundingModeHalfUp,
+	RoundingModeHalfEven,
+}
+
+func (e RoundingMode) IsValid() bool {
+	switch e {
+	case RoundingModeHalfUp, RoundingModeHalfEven:
+		return true
+	}
+	return false
+}
+
+func (e RoundingMode) String() string {
+	return string(e)
+}
+
+func (e *RoundingMode) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = RoundingMode(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid RoundingMode", str)
+	}
+	return nil
+}
+
+func (e RoundingMode) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *RoundingMode) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e RoundingMode) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

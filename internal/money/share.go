@@ -5,14 +5,7 @@ import "math/bits"
 // Portion is the share n/of of an amount in minor units, rounded half up. It needs
 // 0 <= amount and 0 <= n <= of, and is 0 of nothing.
 func Portion(amount, n, of int64) int64 {
-	if amount <= 0 || n <= 0 || of <= 0 {
-		return 0
-	}
-	quotient, remainder := divide(amount, n, of)
-	if remainder >= of-remainder {
-		quotient++
-	}
-	return quotient
+	return HalfUp.Portion(amount, n, of)
 }
 
 // IncludedTax is the tax within a price that includes it, at a rate in basis points (hundredths of a

@@ -56,3 +56,27 @@ func TestPartsAddUpToTheWhole(t *testing.T) {
 		}
 	})
 }
+
+func TestRoundingsDifferInTheMiddle(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ amount, n, of, up, even int64 }{
+		{1, 1, 2, 1, 0},
+		{3, 1, 2, 2, 2},
+		{5, 1, 2, 3, 2},
+		{100, 1, 3, 33, 33},
+		{100, 2, 3, 67, 67},
+		{0, 1, 2, 0, 0},
+		{money.MaxMinor, 1, 1, money.MaxMinor, money.MaxMinor},
+	} {
+		if up, even := money.HalfUp.Portion(c.amount, c.n, c.of), money.HalfEven.Portion(c.amount, c.n, c.of); up != c.up || even != c.even {
+			t.Errorf("%d*%d/%d is %d and %d, want %d and %d", c.amount, c.n, c.of, up, even, c.up, c.even)
+		}
+	}
+	// 1.05 with 5 % on top: 5.25 units, and half of 10.5.
+	if tax := money.HalfEven.IncludedTax(105, 500); tax != 5 {
+		t.Errorf("the tax in 1.05 is %d", tax)
+	}
+	if half := money.HalfEven.Percent(21, 5000); half != 10 {
+		t.Errorf("half of 0.21 is %d", half)
+	}
+}

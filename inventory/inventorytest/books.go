@@ -109,9 +109,13 @@ func (x *Tenant) Audit(returned ...inventory.HoldID) {
 		SELECT 'presale code ' || c.code_id::text || ': held ' || c.held::text || ' booked ' || c.booked::text
 		FROM presale_counters c
 		LEFT JOIN (
-			SELECT presale_code_id AS code, sum(CASE WHEN state IN ('ACTIVE', 'PROCESSING') THEN 1 ELSE 0 END)::bigint AS held,
-				sum(CASE WHEN state = 'CONFIRMED' THEN 1 ELSE 0 END)::bigint AS booked
-			FROM holds WHERE tenant_id = $1 AND presale_code_id IS NOT NULL GROUP BY 1) AS h ON h.code = c.code_id
+			SELECT u.code, sum(CASE WHEN u.state IN ('ACTIVE', 'PROCESSING') THEN 1 ELSE 0 END)::bigint AS held,
+				sum(CASE WHEN u.state = 'CONFIRMED' THEN 1 ELSE 0 END)::bigint AS booked
+			FROM (
+				SELECT presale_code_id AS code, state FROM holds WHERE tenant_id = $1 AND presale_code_id IS NOT NULL
+				UNION ALL
+				SELECT promotion_id AS code, state FROM holds WHERE tenant_id = $1 AND promotion_id IS NOT NULL) AS u
+			GROUP BY 1) AS h ON h.code = c.code_id
 		WHERE c.tenant_id = $1 AND cardinality($2::uuid[]) >= 0
 			AND (c.held <> COALESCE(h.held, 0) OR c.booked <> COALESCE(h.booked, 0))`, back)...)
 	wrong = append(wrong, x.list(`

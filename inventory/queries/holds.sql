@@ -7,16 +7,17 @@ SELECT clock_timestamp()::timestamptz AS now;
 -- Holds of one claim, or of several that were combined: they have the same terms and deadline.
 INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline,
     claimable_at, extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds,
-    late_payment, on_decline, max_per_instrument, capture, total_minor, currency, presale_code_id, overrides_restrictions)
+    late_payment, on_decline, max_per_instrument, capture, total_minor, currency, presale_code_id, promotion_id, overrides_restrictions)
 SELECT @tenant_id::uuid, @region::text, h.id, h.channel_id, h.buyer_kind, h.buyer_id, 'ACTIVE', @placed_at::timestamptz,
     @deadline::timestamptz, sqlc.arg(deadline)::timestamptz, sqlc.arg(deadline)::timestamptz, 0, @max_extensions::bigint, @hold_seconds::bigint,
     @max_hold_seconds::bigint, @processing_seconds::bigint, @grace_seconds::bigint, @late_payment::text, @on_decline::text,
     @max_per_instrument::bigint, @capture::text, h.total_minor, h.currency, NULLIF(h.presale_code_id, '00000000-0000-0000-0000-000000000000'::uuid),
-    h.overrides_restrictions
+    NULLIF(h.promotion_id, '00000000-0000-0000-0000-000000000000'::uuid), h.overrides_restrictions
 FROM (
     SELECT unnest(@ids::uuid[]) AS id, unnest(@channel_ids::uuid[]) AS channel_id, unnest(@buyer_kinds::text[]) AS buyer_kind,
         unnest(@buyer_ids::uuid[]) AS buyer_id, unnest(@totals::bigint[]) AS total_minor, unnest(@currencies::text[]) AS currency,
-        unnest(@presale_code_ids::uuid[]) AS presale_code_id, unnest(@overrides_restrictions::boolean[]) AS overrides_restrictions) AS h;
+        unnest(@presale_code_ids::uuid[]) AS presale_code_id, unnest(@promotion_ids::uuid[]) AS promotion_id,
+        unnest(@overrides_restrictions::boolean[]) AS overrides_restrictions) AS h;
 
 -- name: HoldLinesInsert :execrows
 INSERT INTO hold_lines (tenant_id, region, hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard,
@@ -42,20 +43,20 @@ FROM (
 -- name: HoldGet :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, capture, total_minor, currency, presale_code_id, overrides_restrictions, version
+    max_per_instrument, capture, total_minor, currency, presale_code_id, promotion_id, overrides_restrictions, version
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
 
 -- name: HoldLock :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, capture, total_minor, currency, presale_code_id, overrides_restrictions, version
+    max_per_instrument, capture, total_minor, currency, presale_code_id, promotion_id, overrides_restrictions, version
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id
 FOR UPDATE;
 
 -- name: HoldsLock :many
-SELECT id, state, claimable_at, presale_code_id
+SELECT id, state, claimable_at, presale_code_id, promotion_id
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = ANY(@ids::uuid[])
 ORDER BY id
@@ -112,6 +113,7 @@ FROM holds h
 WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.state IN ('ACTIVE', 'PROCESSING')
     AND h.claimable_at <= @now::timestamptz
     AND (h.presale_code_id = ANY(@presale_code_ids::uuid[])
+        OR h.promotion_id = ANY(@promotion_ids::uuid[])
         OR EXISTS (
             SELECT 1
             FROM hold_lines l

@@ -732,11 +732,16 @@ func (q *Queries) AuditHouseCounters(ctx context.Context, arg AuditHouseCounters
 }
 
 const auditLineTaxes = `-- name: AuditLineTaxes :many
-SELECT tenant_id, region, booking_id, ordinal, count(*) OVER () AS violations
-FROM booking_lines
-WHERE ($1::boolean OR tenant_id = $2::uuid)
-    AND (2 * tax_minor * (10000 + tax_basis_points) > 2 * amount_minor * tax_basis_points + 10000 + tax_basis_points
-        OR 2 * amount_minor * tax_basis_points >= 2 * tax_minor * (10000 + tax_basis_points) + 10000 + tax_basis_points)
+SELECT l.tenant_id, l.region, l.booking_id, l.ordinal, count(*) OVER () AS violations
+FROM booking_lines l
+WHERE ($1::boolean OR l.tenant_id = $2::uuid)
+    AND (2 * l.tax_minor * (10000 + l.tax_basis_points) > 2 * l.amount_minor * l.tax_basis_points + 10000 + l.tax_basis_points
+        OR 2 * l.amount_minor * l.tax_basis_points >= 2 * l.tax_minor * (10000 + l.tax_basis_points) + 10000 + l.tax_basis_points)
+    AND NOT EXISTS (
+        SELECT 1
+        FROM bookings b
+        JOIN stay_prices p ON p.tenant_id = b.tenant_id AND p.region = b.region AND p.hold_id = b.hold_id
+        WHERE b.tenant_id = l.tenant_id AND b.region = l.region AND b.id = l.booking_id AND p.item = l.item)
 ORDER BY violations
 LIMIT $3
 `
@@ -756,7 +761,8 @@ type AuditLineTaxesRow struct {
 }
 
 // The tax of a line is the share of its price that its rate says, rounded half up: written without a
-// division, for which the engines have different meanings.
+// division, for which the engines have different meanings. The tax of a stay is a part of its price; see
+// AuditStayPrices.
 func (q *Queries) AuditLineTaxes(ctx context.Context, arg AuditLineTaxesParams) ([]AuditLineTaxesRow, error) {
 	rows, err := q.db.Query(ctx, auditLineTaxes, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
@@ -1152,13 +1158,15 @@ SELECT c.tenant_id, c.region, c.code_id, c.held, c.booked, COALESCE(h.held, 0)::
     count(*) OVER () AS violations
 FROM presale_counters c
 LEFT JOIN (
-    SELECT tenant_id, region, presale_code_id,
-        sum(CASE WHEN state IN ('ACTIVE', 'PROCESSING') THEN 1 ELSE 0 END)::bigint AS held,
-        sum(CASE WHEN state = 'CONFIRMED' THEN 1 ELSE 0 END)::bigint AS booked
-    FROM holds
-    WHERE presale_code_id IS NOT NULL
-    GROUP BY tenant_id, region, presale_code_id) AS h
-    ON h.tenant_id = c.tenant_id AND h.region = c.region AND h.presale_code_id = c.code_id
+    SELECT u.tenant_id, u.region, u.code_id,
+        sum(CASE WHEN u.state IN ('ACTIVE', 'PROCESSING') THEN 1 ELSE 0 END)::bigint AS held,
+        sum(CASE WHEN u.state = 'CONFIRMED' THEN 1 ELSE 0 END)::bigint AS booked
+    FROM (
+        SELECT tenant_id, region, state, presale_code_id AS code_id FROM holds WHERE presale_code_id IS NOT NULL
+        UNION ALL
+        SELECT tenant_id, region, state, promotion_id AS code_id FROM holds WHERE promotion_id IS NOT NULL) AS u
+    GROUP BY u.tenant_id, u.region, u.code_id) AS h
+    ON h.tenant_id = c.tenant_id AND h.region = c.region AND h.code_id = c.code_id
 WHERE ($1::boolean OR c.tenant_id = $2::uuid)
     AND (c.held <> COALESCE(h.held, 0) OR c.booked <> COALESCE(h.booked, 0))
 ORDER BY violations
@@ -1182,7 +1190,7 @@ type AuditPresaleCountersRow struct {
 	Violations  int64
 }
 
-// A sale keeps its use of a code, also when it is cancelled.
+// A sale keeps its use of a code or of a promotion, also when it is cancelled.
 func (q *Queries) AuditPresaleCounters(ctx context.Context, arg AuditPresaleCountersParams) ([]AuditPresaleCountersRow, error) {
 	rows, err := q.db.Query(ctx, auditPresaleCounters, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
@@ -1506,6 +1514,74 @@ func (q *Queries) AuditSeatsHaveLines(ctx context.Context, arg AuditSeatsHaveLin
 			&i.Region,
 			&i.ShowID,
 			&i.SeatID,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditStayPrices = `-- name: AuditStayPrices :many
+SELECT w.tenant_id, w.region, w.hold_id, w.item, w.total_minor, w.lines_minor, count(*) OVER () AS violations
+FROM (
+    SELECT p.tenant_id, p.region, p.hold_id, p.item, p.total_minor, COALESCE(sum(l.amount_minor), 0)::bigint AS lines_minor,
+        p.tax_minor, p.tax_minor AS lines_tax
+    FROM stay_prices p
+    LEFT JOIN hold_lines l ON l.tenant_id = p.tenant_id AND l.region = p.region AND l.hold_id = p.hold_id AND l.item = p.item
+    WHERE $1::boolean OR p.tenant_id = $2::uuid
+    GROUP BY p.tenant_id, p.region, p.hold_id, p.item, p.total_minor, p.tax_minor
+    UNION ALL
+    SELECT p.tenant_id, p.region, p.hold_id, p.item, p.total_minor, COALESCE(sum(l.amount_minor), 0)::bigint AS lines_minor,
+        p.tax_minor, COALESCE(sum(l.tax_minor), 0)::bigint AS lines_tax
+    FROM stay_prices p
+    JOIN bookings b ON b.tenant_id = p.tenant_id AND b.region = p.region AND b.hold_id = p.hold_id
+    LEFT JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.item = p.item
+    WHERE $1::boolean OR p.tenant_id = $2::uuid
+    GROUP BY p.tenant_id, p.region, p.hold_id, p.item, p.total_minor, p.tax_minor) AS w
+WHERE w.total_minor <> w.lines_minor OR w.tax_minor <> w.lines_tax
+ORDER BY violations
+LIMIT $3
+`
+
+type AuditStayPricesParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditStayPricesRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	HoldID     uuid.UUID
+	Item       int64
+	TotalMinor int64
+	LinesMinor int64
+	Violations int64
+}
+
+// The lines of a stay, of its hold and of its booking, together are the price that was stored for it, and
+// the taxes of the booking's lines its tax.
+func (q *Queries) AuditStayPrices(ctx context.Context, arg AuditStayPricesParams) ([]AuditStayPricesRow, error) {
+	rows, err := q.db.Query(ctx, auditStayPrices, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditStayPricesRow
+	for rows.Next() {
+		var i AuditStayPricesRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.HoldID,
+			&i.Item,
+			&i.TotalMinor,
+			&i.LinesMinor,
 			&i.Violations,
 		); err != nil {
 			return nil, err

@@ -483,6 +483,10 @@ FROM (
     JOIN shows s ON s.tenant_id = c.tenant_id AND s.region = c.region AND s.id = c.show_id
     WHERE c.tenant_id = $1 AND c.region = $2 AND c.id = ANY($3::uuid[])
     UNION ALL
+    SELECT p.id, p.property_id, '00000000-0000-0000-0000-000000000000'::uuid AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM promotions p
+    WHERE p.tenant_id = $1 AND p.region = $2 AND p.id = ANY($3::uuid[])
+    UNION ALL
     SELECT k.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, s.venue_id, k.show_id
     FROM seat_blocks k
     JOIN shows s ON s.tenant_id = k.tenant_id AND s.region = k.region AND s.id = k.show_id

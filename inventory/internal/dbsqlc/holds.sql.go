@@ -131,7 +131,7 @@ func (q *Queries) HoldEnd(ctx context.Context, arg HoldEndParams) (int64, error)
 const holdGet = `-- name: HoldGet :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, capture, total_minor, currency, presale_code_id, overrides_restrictions, version
+    max_per_instrument, capture, total_minor, currency, presale_code_id, promotion_id, overrides_restrictions, version
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 `
@@ -166,6 +166,7 @@ type HoldGetRow struct {
 	TotalMinor            int64
 	Currency              string
 	PresaleCodeID         *uuid.UUID
+	PromotionID           *uuid.UUID
 	OverridesRestrictions bool
 	Version               int64
 }
@@ -197,6 +198,7 @@ func (q *Queries) HoldGet(ctx context.Context, arg HoldGetParams) (HoldGetRow, e
 		&i.TotalMinor,
 		&i.Currency,
 		&i.PresaleCodeID,
+		&i.PromotionID,
 		&i.OverridesRestrictions,
 		&i.Version,
 	)
@@ -341,7 +343,7 @@ func (q *Queries) HoldLinesInsert(ctx context.Context, arg HoldLinesInsertParams
 const holdLock = `-- name: HoldLock :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, capture, total_minor, currency, presale_code_id, overrides_restrictions, version
+    max_per_instrument, capture, total_minor, currency, presale_code_id, promotion_id, overrides_restrictions, version
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 FOR UPDATE
@@ -377,6 +379,7 @@ type HoldLockRow struct {
 	TotalMinor            int64
 	Currency              string
 	PresaleCodeID         *uuid.UUID
+	PromotionID           *uuid.UUID
 	OverridesRestrictions bool
 	Version               int64
 }
@@ -408,6 +411,7 @@ func (q *Queries) HoldLock(ctx context.Context, arg HoldLockParams) (HoldLockRow
 		&i.TotalMinor,
 		&i.Currency,
 		&i.PresaleCodeID,
+		&i.PromotionID,
 		&i.OverridesRestrictions,
 		&i.Version,
 	)
@@ -596,15 +600,16 @@ FROM holds h
 WHERE h.tenant_id = $1 AND h.region = $2 AND h.state IN ('ACTIVE', 'PROCESSING')
     AND h.claimable_at <= $3::timestamptz
     AND (h.presale_code_id = ANY($4::uuid[])
+        OR h.promotion_id = ANY($5::uuid[])
         OR EXISTS (
             SELECT 1
             FROM hold_lines l
             WHERE l.tenant_id = h.tenant_id AND l.region = h.region AND l.hold_id = h.id
-                AND (l.pool_id = ANY($5::uuid[])
-                    OR (l.property_id = ANY($6::uuid[]) AND l.night >= $7::date AND l.night <= $8::date))
+                AND (l.pool_id = ANY($6::uuid[])
+                    OR (l.property_id = ANY($7::uuid[]) AND l.night >= $8::date AND l.night <= $9::date))
             OFFSET 0))
 ORDER BY h.claimable_at
-LIMIT $9
+LIMIT $10
 `
 
 type HoldsDueOnCountersParams struct {
@@ -612,6 +617,7 @@ type HoldsDueOnCountersParams struct {
 	Region         string
 	Now            time.Time
 	PresaleCodeIds []uuid.UUID
+	PromotionIds   []uuid.UUID
 	PoolIds        []uuid.UUID
 	PropertyIds    []uuid.UUID
 	FirstNight     civil.Date
@@ -626,6 +632,7 @@ func (q *Queries) HoldsDueOnCounters(ctx context.Context, arg HoldsDueOnCounters
 		arg.Region,
 		arg.Now,
 		arg.PresaleCodeIds,
+		arg.PromotionIds,
 		arg.PoolIds,
 		arg.PropertyIds,
 		arg.FirstNight,
@@ -680,16 +687,17 @@ func (q *Queries) HoldsExpire(ctx context.Context, arg HoldsExpireParams) (int64
 const holdsInsert = `-- name: HoldsInsert :execrows
 INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline,
     claimable_at, extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds,
-    late_payment, on_decline, max_per_instrument, capture, total_minor, currency, presale_code_id, overrides_restrictions)
+    late_payment, on_decline, max_per_instrument, capture, total_minor, currency, presale_code_id, promotion_id, overrides_restrictions)
 SELECT $1::uuid, $2::text, h.id, h.channel_id, h.buyer_kind, h.buyer_id, 'ACTIVE', $3::timestamptz,
     $4::timestamptz, $4::timestamptz, $4::timestamptz, 0, $5::bigint, $6::bigint,
     $7::bigint, $8::bigint, $9::bigint, $10::text, $11::text,
     $12::bigint, $13::text, h.total_minor, h.currency, NULLIF(h.presale_code_id, '00000000-0000-0000-0000-000000000000'::uuid),
-    h.overrides_restrictions
+    NULLIF(h.promotion_id, '00000000-0000-0000-0000-000000000000'::uuid), h.overrides_restrictions
 FROM (
     SELECT unnest($14::uuid[]) AS id, unnest($15::uuid[]) AS channel_id, unnest($16::text[]) AS buyer_kind,
         unnest($17::uuid[]) AS buyer_id, unnest($18::bigint[]) AS total_minor, unnest($19::text[]) AS currency,
-        unnest($20::uuid[]) AS presale_code_id, unnest($21::boolean[]) AS overrides_restrictions) AS h
+        unnest($20::uuid[]) AS presale_code_id, unnest($21::uuid[]) AS promotion_id,
+        unnest($22::boolean[]) AS overrides_restrictions) AS h
 `
 
 type HoldsInsertParams struct {
@@ -713,6 +721,7 @@ type HoldsInsertParams struct {
 	Totals                []int64
 	Currencies            []string
 	PresaleCodeIds        []uuid.UUID
+	PromotionIds          []uuid.UUID
 	OverridesRestrictions []bool
 }
 
@@ -739,6 +748,7 @@ func (q *Queries) HoldsInsert(ctx context.Context, arg HoldsInsertParams) (int64
 		arg.Totals,
 		arg.Currencies,
 		arg.PresaleCodeIds,
+		arg.PromotionIds,
 		arg.OverridesRestrictions,
 	)
 	if err != nil {
@@ -748,7 +758,7 @@ func (q *Queries) HoldsInsert(ctx context.Context, arg HoldsInsertParams) (int64
 }
 
 const holdsLock = `-- name: HoldsLock :many
-SELECT id, state, claimable_at, presale_code_id
+SELECT id, state, claimable_at, presale_code_id, promotion_id
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = ANY($3::uuid[])
 ORDER BY id
@@ -766,6 +776,7 @@ type HoldsLockRow struct {
 	State         string
 	ClaimableAt   time.Time
 	PresaleCodeID *uuid.UUID
+	PromotionID   *uuid.UUID
 }
 
 func (q *Queries) HoldsLock(ctx context.Context, arg HoldsLockParams) ([]HoldsLockRow, error) {
@@ -782,6 +793,7 @@ func (q *Queries) HoldsLock(ctx context.Context, arg HoldsLockParams) ([]HoldsLo
 			&i.State,
 			&i.ClaimableAt,
 			&i.PresaleCodeID,
+			&i.PromotionID,
 		); err != nil {
 			return nil, err
 		}
