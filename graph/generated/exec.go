@@ -36,6 +36,7 @@ type ResolverRoot interface {
 	Booking() BookingResolver
 	Event() EventResolver
 	Hold() HoldResolver
+	HotelStays() HotelStaysResolver
 	Mutation() MutationResolver
 	NightsJob() NightsJobResolver
 	NightsSet() NightsSetResolver
@@ -43,11 +44,13 @@ type ResolverRoot interface {
 	Payment() PaymentResolver
 	Property() PropertyResolver
 	Query() QueryResolver
+	RatePlan() RatePlanResolver
 	RefusedLine() RefusedLineResolver
 	RoomType() RoomTypeResolver
 	SeatBlock() SeatBlockResolver
 	SeatMap() SeatMapResolver
 	Show() ShowResolver
+	StayOffer() StayOfferResolver
 	Subscription() SubscriptionResolver
 	Unit() UnitResolver
 	Venue() VenueResolver
@@ -83,6 +86,9 @@ type EventResolver interface {
 type HoldResolver interface {
 	Payments(ctx context.Context, obj *Hold) ([]Payment, error)
 	Booking(ctx context.Context, obj *Hold) (*Booking, error)
+}
+type HotelStaysResolver interface {
+	Property(ctx context.Context, obj *HotelStays) (*Property, error)
 }
 type MutationResolver interface {
 	OpenWaitingRoom(ctx context.Context, input OpenWaitingRoomInput) (*WaitingRoom, error)
@@ -132,6 +138,10 @@ type MutationResolver interface {
 	ResolveReview(ctx context.Context, input ResolveReviewInput) (*Review, error)
 	CreatePresaleCodes(ctx context.Context, input CreatePresaleCodesInput) ([]PresaleCode, error)
 	ChangePresaleCode(ctx context.Context, input ChangePresaleCodeInput) (*PresaleCode, error)
+	CreateRatePlan(ctx context.Context, input CreateRatePlanInput) (*RatePlan, error)
+	UpdateRatePlan(ctx context.Context, input UpdateRatePlanInput) (*RatePlan, error)
+	SetBookingWindow(ctx context.Context, input SetBookingWindowInput) (*BookingWindow, error)
+	DescribeHotel(ctx context.Context, input DescribeHotelInput) (*HotelDescription, error)
 	ImportChart(ctx context.Context, input ImportChartInput) (ImportChartResult, error)
 	CreateEvent(ctx context.Context, input CreateEventInput) (*Event, error)
 	CreateShow(ctx context.Context, input CreateShowInput) (*Show, error)
@@ -170,9 +180,12 @@ type PropertyResolver interface {
 	CancellationPolicy(ctx context.Context, obj *Property, checkIn *civil.Date) (*CancellationPolicy, error)
 	TaxRate(ctx context.Context, obj *Property) (*TaxRate, error)
 	RoomTypes(ctx context.Context, obj *Property) ([]RoomType, error)
-	Calendar(ctx context.Context, obj *Property, from civil.Date, to civil.Date, roomTypes []string) (*Calendar, error)
+	Calendar(ctx context.Context, obj *Property, from civil.Date, to civil.Date, roomTypes []string, ratePlan *string, guests *GuestsInput) (*Calendar, error)
+	RatePlans(ctx context.Context, obj *Property) ([]RatePlan, error)
+	BookingWindow(ctx context.Context, obj *Property) (*BookingWindow, error)
 	Occupancy(ctx context.Context, obj *Property, from civil.Date, to civil.Date) (*OccupancyReport, error)
 	PickUp(ctx context.Context, obj *Property, from civil.Date, to civil.Date, since time.Time, until time.Time) (*PickUpReport, error)
+	Description(ctx context.Context, obj *Property) (*HotelDescription, error)
 }
 type QueryResolver interface {
 	Node(ctx context.Context, id string) (Node, error)
@@ -187,7 +200,7 @@ type QueryResolver interface {
 	BookingByReference(ctx context.Context, reference string, region *string) (*Booking, error)
 	Bookings(ctx context.Context, region *string, first int64, after *string) (*BookingConnection, error)
 	Audit(ctx context.Context, tenant *string) (*AuditReport, error)
-	CancellationPolicy(ctx context.Context, show *string, venue *string, property *string) (*CancellationPolicy, error)
+	CancellationPolicy(ctx context.Context, show *string, venue *string, property *string, ratePlan *string) (*CancellationPolicy, error)
 	FailedRefunds(ctx context.Context, region string, first int64, after *string) (*FailedRefundConnection, error)
 	AuditEntries(ctx context.Context, region *string, resource *string, actor *string, since *time.Time, until *time.Time, tenant *string, first int64, after *string) (*AuditEntryConnection, error)
 	Events(ctx context.Context, region string, first int64, after *string, since *time.Time) (*ChangeEventConnection, error)
@@ -204,9 +217,11 @@ type QueryResolver interface {
 	Repairs(ctx context.Context, day civil.Date, region string, first int64, after *string) (*RepairReport, error)
 	PaymentTimeline(ctx context.Context, hold *string, booking *string) (*PaymentTimeline, error)
 	PresaleCodes(ctx context.Context, show string, first int64, after *string) (*PresaleCodeConnection, error)
+	WhyNot(ctx context.Context, stay StayInput) (*WhyNot, error)
 	SeatHistory(ctx context.Context, show string, seat string, first int64, after *string) (*UnitEventConnection, error)
 	PoolHistory(ctx context.Context, pool string, first int64, after *string) (*UnitEventConnection, error)
 	NightHistory(ctx context.Context, roomType string, night civil.Date, first int64, after *string) (*UnitEventConnection, error)
+	SearchStays(ctx context.Context, input SearchStaysInput, first int64, after *string) (*StaySearch, error)
 	Shows(ctx context.Context, region *string, venue *string, from *time.Time, first int64, after *string) (*ShowConnection, error)
 	Show(ctx context.Context, id string) (*Show, error)
 	Chart(ctx context.Context, id string) (*Chart, error)
@@ -221,6 +236,10 @@ type QueryResolver interface {
 	Keys(ctx context.Context, tenant *string, first int64, after *string) (*KeyConnection, error)
 	CustomerSecrets(ctx context.Context, channel string) ([]CustomerSecret, error)
 	Terms(ctx context.Context, show *string, property *string) (*Terms, error)
+}
+type RatePlanResolver interface {
+	CancellationPolicy(ctx context.Context, obj *RatePlan) (*CancellationPolicy, error)
+	Property(ctx context.Context, obj *RatePlan) (*Property, error)
 }
 type RefusedLineResolver interface {
 	Seat(ctx context.Context, obj *RefusedLine) (*Seat, error)
@@ -250,6 +269,9 @@ type ShowResolver interface {
 	SeatMap(ctx context.Context, obj *Show) (*SeatMap, error)
 	CancellationPolicy(ctx context.Context, obj *Show) (*CancellationPolicy, error)
 }
+type StayOfferResolver interface {
+	RoomType(ctx context.Context, obj *StayOffer) (*RoomType, error)
+}
 type SubscriptionResolver interface {
 	SeatMapChanged(ctx context.Context, show string, since *string) (<-chan *SeatMapChange, error)
 	HoldChanged(ctx context.Context, hold string) (<-chan *Hold, error)
@@ -262,6 +284,7 @@ type UnitResolver interface {
 	Pool(ctx context.Context, obj *Unit) (*Pool, error)
 	Property(ctx context.Context, obj *Unit) (*Property, error)
 	RoomType(ctx context.Context, obj *Unit) (*RoomType, error)
+	RatePlan(ctx context.Context, obj *Unit) (*RatePlan, error)
 }
 type VenueResolver interface {
 	TaxRate(ctx context.Context, obj *Venue) (*TaxRate, error)
@@ -312,6 +335,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("CreateEventInput", ec.unmarshalInputCreateEventInput),
 			graphql.NewInputUnmarshaler("CreateKeyInput", ec.unmarshalInputCreateKeyInput),
 			graphql.NewInputUnmarshaler("CreatePresaleCodesInput", ec.unmarshalInputCreatePresaleCodesInput),
+			graphql.NewInputUnmarshaler("CreateRatePlanInput", ec.unmarshalInputCreateRatePlanInput),
 			graphql.NewInputUnmarshaler("CreateRoomTypeInput", ec.unmarshalInputCreateRoomTypeInput),
 			graphql.NewInputUnmarshaler("CreateSeatBlockInput", ec.unmarshalInputCreateSeatBlockInput),
 			graphql.NewInputUnmarshaler("CreateShowInput", ec.unmarshalInputCreateShowInput),
@@ -319,6 +343,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("CreateTenantInput", ec.unmarshalInputCreateTenantInput),
 			graphql.NewInputUnmarshaler("CreateWebhookEndpointInput", ec.unmarshalInputCreateWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("DeleteWebhookEndpointInput", ec.unmarshalInputDeleteWebhookEndpointInput),
+			graphql.NewInputUnmarshaler("DescribeHotelInput", ec.unmarshalInputDescribeHotelInput),
 			graphql.NewInputUnmarshaler("EndCustomerSecretInput", ec.unmarshalInputEndCustomerSecretInput),
 			graphql.NewInputUnmarshaler("ExtendHoldInput", ec.unmarshalInputExtendHoldInput),
 			graphql.NewInputUnmarshaler("GuestsInput", ec.unmarshalInputGuestsInput),
@@ -339,6 +364,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("PoolInput", ec.unmarshalInputPoolInput),
 			graphql.NewInputUnmarshaler("PoolQuantityInput", ec.unmarshalInputPoolQuantityInput),
 			graphql.NewInputUnmarshaler("PriceLevelInput", ec.unmarshalInputPriceLevelInput),
+			graphql.NewInputUnmarshaler("RatePlanDerivationInput", ec.unmarshalInputRatePlanDerivationInput),
 			graphql.NewInputUnmarshaler("RefundBookingInput", ec.unmarshalInputRefundBookingInput),
 			graphql.NewInputUnmarshaler("ReleaseAllotmentInput", ec.unmarshalInputReleaseAllotmentInput),
 			graphql.NewInputUnmarshaler("ReleaseHoldInput", ec.unmarshalInputReleaseHoldInput),
@@ -352,8 +378,13 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("RetryRefundInput", ec.unmarshalInputRetryRefundInput),
 			graphql.NewInputUnmarshaler("RevokeKeyInput", ec.unmarshalInputRevokeKeyInput),
 			graphql.NewInputUnmarshaler("RotateKeyInput", ec.unmarshalInputRotateKeyInput),
+			graphql.NewInputUnmarshaler("SearchCircleInput", ec.unmarshalInputSearchCircleInput),
+			graphql.NewInputUnmarshaler("SearchMonthInput", ec.unmarshalInputSearchMonthInput),
+			graphql.NewInputUnmarshaler("SearchStaysInput", ec.unmarshalInputSearchStaysInput),
+			graphql.NewInputUnmarshaler("SearchWhereInput", ec.unmarshalInputSearchWhereInput),
 			graphql.NewInputUnmarshaler("SeatSelectionInput", ec.unmarshalInputSeatSelectionInput),
 			graphql.NewInputUnmarshaler("SeatsInput", ec.unmarshalInputSeatsInput),
+			graphql.NewInputUnmarshaler("SetBookingWindowInput", ec.unmarshalInputSetBookingWindowInput),
 			graphql.NewInputUnmarshaler("SetCancellationPolicyInput", ec.unmarshalInputSetCancellationPolicyInput),
 			graphql.NewInputUnmarshaler("SetChannelSalesInput", ec.unmarshalInputSetChannelSalesInput),
 			graphql.NewInputUnmarshaler("SetChannelSuspendedInput", ec.unmarshalInputSetChannelSuspendedInput),
@@ -364,9 +395,11 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("SetShowStateInput", ec.unmarshalInputSetShowStateInput),
 			graphql.NewInputUnmarshaler("SetTaxRateInput", ec.unmarshalInputSetTaxRateInput),
 			graphql.NewInputUnmarshaler("SetTermsInput", ec.unmarshalInputSetTermsInput),
+			graphql.NewInputUnmarshaler("StayFilterInput", ec.unmarshalInputStayFilterInput),
 			graphql.NewInputUnmarshaler("StayInput", ec.unmarshalInputStayInput),
 			graphql.NewInputUnmarshaler("UnbindRoleInput", ec.unmarshalInputUnbindRoleInput),
 			graphql.NewInputUnmarshaler("UpdateAllotmentInput", ec.unmarshalInputUpdateAllotmentInput),
+			graphql.NewInputUnmarshaler("UpdateRatePlanInput", ec.unmarshalInputUpdateRatePlanInput),
 			graphql.NewInputUnmarshaler("UpdateWaitingRoomInput", ec.unmarshalInputUpdateWaitingRoomInput),
 			graphql.NewInputUnmarshaler("UpdateWebhookEndpointInput", ec.unmarshalInputUpdateWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("WebhookEndpointInput", ec.unmarshalInputWebhookEndpointInput),
@@ -2126,6 +2159,14 @@ type ChannelSales {
   """
   propertyIds: [ID!]
   """
+  The only rate plans that it sells; null is every one, later ones included.
+  """
+  ratePlanIds: [ID!]
+  """
+  Whether it sells at the standard rate, too.
+  """
+  standardRate: Boolean!
+  """
   Its commission in hundredths of a percent of a booking's total.
   """
   commissionBasisPoints: Int!
@@ -2147,6 +2188,14 @@ input SetChannelSalesInput {
   The only hotels that it sells, at most 1000; null is every one, later ones included.
   """
   properties: [ID!]
+  """
+  The only rate plans that it sells, at most 1000; null is every one, later ones included.
+  """
+  ratePlans: [ID!]
+  """
+  Whether it sells at the standard rate, too.
+  """
+  standardRate: Boolean! = true
   """
   Its commission in hundredths of a percent of a booking's total, 0 to 10000.
   """
@@ -2755,8 +2804,8 @@ type AuditCheck {
 `, BuiltIn: false},
 	{Name: "../schema/cancellation.graphqls", Input: `extend type Query {
   """
-  The cancellation policy in force for a show, a venue or a hotel, or with none of them the tenant's
-  own.
+  The cancellation policy in force for a show, a venue, a hotel or a rate plan, or with none of them the
+  tenant's own.
   """
   cancellationPolicy(
     "The show."
@@ -2765,6 +2814,8 @@ type AuditCheck {
     venue: ID
     "The hotel."
     property: ID
+    "The rate plan."
+    ratePlan: ID
   ): CancellationPolicy!
   """
   Refunds that the payment provider has failed as often as they are tried, the longest waiting first:
@@ -2782,9 +2833,9 @@ type AuditCheck {
 
 extend type Mutation {
   """
-  Writes the cancellation policy of a show, a venue or a hotel, or with none of them the tenant's own,
-  as a whole. A show's goes before its venue's, and both before the tenant's. Bookings keep what they
-  were sold with.
+  Writes the cancellation policy of a show, a venue, a hotel or a rate plan, or with none of them the
+  tenant's own, as a whole. A show's goes before its venue's, a rate plan's before its hotel's, and all
+  before the tenant's. Bookings keep what they were sold with.
   """
   setCancellationPolicy(
     "What the policy is for, and what it says."
@@ -3073,6 +3124,10 @@ input SetCancellationPolicyInput {
   """
   property: ID
   """
+  The rate plan that it is for.
+  """
+  ratePlan: ID
+  """
   What buyers are told, 1 to 100 characters.
   """
   name: String!
@@ -3147,6 +3202,10 @@ input RemoveCancellationPolicyInput {
   The hotel.
   """
   property: ID
+  """
+  The rate plan.
+  """
+  ratePlan: ID
 }
 
 """
@@ -3683,7 +3742,7 @@ enum RefusalCode {
   SALE_CLOSED
   "The channel may not sell at present."
   CHANNEL_SUSPENDED
-  "The channel does not sell this show or hotel."
+  "The channel does not sell this show or hotel, or does not sell it as this rate plan."
   NOT_SOLD_BY_CHANNEL
   "The seat is not in the block from which it was to be taken."
   NOT_IN_BLOCK
@@ -3697,6 +3756,12 @@ enum RefusalCode {
   LIMIT_PER_INSTRUMENT
   "The stay has more nights than the terms allow."
   STAY_TOO_LONG
+  "The arrival is further ahead than the hotel or the rate plan sells."
+  TOO_EARLY_TO_BOOK
+  "The last moment to book an arrival on this date has passed."
+  TOO_LATE_TO_BOOK
+  "The rate plan is not sold any more."
+  RATE_PLAN_CLOSED
   "A room of the stay has more guests than its type takes."
   TOO_MANY_GUESTS
   "The total differs from the one that was expected."
@@ -4511,6 +4576,10 @@ type Unit {
   """
   roomType: RoomType
   """
+  What a night is sold as; null is the standard rate.
+  """
+  ratePlan: RatePlan
+  """
   The night.
   """
   night: Date
@@ -4741,6 +4810,10 @@ type RefusedLine {
   """
   code: RefusalCode!
   """
+  Whose rule spoke against a stay; null where the code is no rule of stays.
+  """
+  level: RuleLevel
+  """
   The seat's id.
   """
   seatId: ID
@@ -4790,6 +4863,10 @@ type RefusedLine {
     to: Date!
     "Only these room types; by default all."
     roomTypes: [ID!]
+    "The rate plan whose prices and restrictions are shown; by default the standard rate."
+    ratePlan: ID
+    "The party in one room, for the lowest price; by default the usual one."
+    guests: GuestsInput
   ): Calendar!
 }
 
@@ -4852,13 +4929,23 @@ type CalendarNight {
   """
   night: Date!
   """
-  How many rooms can be held; the hotel's house limit is considered.
+  How many rooms can be held; the hotel's house limit is considered. As many as the terms show.
   """
   available: Int!
   """
-  The price of one room; null when no rate is loaded, and then the night is not on sale.
+  Whether there are more than available says.
+  """
+  availableIsMore: Boolean!
+  """
+  The price of one room at the standard rate, or at the rate plan that was asked for; null when no rate is
+  loaded, and then the night is not sold so.
   """
   price: Money
+  """
+  What one room costs the party for this night alone, at the cheapest rate that the channel sells and that
+  is not closed on it; null when there is none.
+  """
+  lowestPrice: Money
   """
   Whether the night is closed for sale.
   """
@@ -5408,6 +5495,11 @@ input SetNightsInput {
   """
   property: ID
   """
+  The rate plan for which the change is set, on the nights of these room types. Then the change names the
+  rate and restrictions alone, and speaks besides what the room types say.
+  """
+  ratePlan: ID
+  """
   Which nights.
   """
   nights: NightRangeInput!
@@ -5593,6 +5685,10 @@ type NightsJob implements Node {
   The room type; null for all of the hotel.
   """
   roomTypeId: ID
+  """
+  The rate plan whose nights it sets; null for those of room types.
+  """
+  ratePlanId: ID
   """
   The first night.
   """
@@ -6572,6 +6668,306 @@ input ChangePresaleCodeInput {
   closesAt: DateTime
 }
 `, BuiltIn: false},
+	{Name: "../schema/rates.graphqls", Input: `extend type Query {
+  """
+  Why a stay could not be held now through the asker's channel: every rule that speaks and every night with
+  too few rooms, by the engine that judges holds. Nothing is held.
+  """
+  whyNot(
+    "The stay."
+    stay: StayInput!
+  ): WhyNot!
+}
+
+extend type Mutation {
+  """
+  Adds a rate plan to a hotel: what rooms are sold as besides the standard rate.
+  """
+  createRatePlan(
+    "The rate plan to be."
+    input: CreateRatePlanInput!
+  ): RatePlan!
+  """
+  Renames, closes or reopens a rate plan, or changes where its prices come from; saying it twice changes
+  nothing. What was sold stays as it was sold.
+  """
+  updateRatePlan(
+    "The rate plan and what to change; what is left out stays."
+    input: UpdateRatePlanInput!
+  ): RatePlan!
+  """
+  Says how long before the arrival stays at a hotel, or as a rate plan, may be booked, as a whole. A plan's
+  window speaks besides its hotel's. Saying it twice changes nothing.
+  """
+  setBookingWindow(
+    "Whose window, and what it is."
+    input: SetBookingWindowInput!
+  ): BookingWindow!
+}
+
+extend type Property {
+  """
+  What its rooms are sold as besides the standard rate, by code, closed plans included.
+  """
+  ratePlans: [RatePlan!]!
+  """
+  How long before the arrival its stays may be booked, whatever they are sold as.
+  """
+  bookingWindow: BookingWindow!
+}
+
+"""
+What rooms are sold as, at prices and under rules of its own. What it says of a night speaks besides what
+the room type says: neither lifts the other.
+"""
+type RatePlan implements Node {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  What systems call it, such as "BAR"; of one hotel only one plan has it.
+  """
+  code: String!
+  """
+  The name for people.
+  """
+  name: String!
+  """
+  Whether it is sold.
+  """
+  state: RatePlanState!
+  """
+  Whether money is given back for cancellations, where it has no policy of its own.
+  """
+  refundable: Boolean!
+  """
+  How its prices follow from others; null where it has its own.
+  """
+  derivation: RatePlanDerivation
+  """
+  How long before the arrival it may be booked.
+  """
+  bookingWindow: BookingWindow!
+  """
+  What a cancellation costs of what is sold as the plan.
+  """
+  cancellationPolicy: CancellationPolicy!
+  """
+  The hotel.
+  """
+  property: Property!
+}
+
+"""
+Whether a rate plan is sold.
+"""
+enum RatePlanState {
+  "It is sold."
+  ACTIVE
+  "Nothing is sold as it any more; what was sold stays."
+  CLOSED
+}
+
+"""
+How the prices of a rate plan follow from others, rounded half up to the minor unit and never below zero.
+Exactly one of basisPoints and amountMinor is set.
+"""
+type RatePlanDerivation {
+  """
+  The plan whose prices are changed; null is the standard rate.
+  """
+  parentId: ID
+  """
+  What is added, in hundredths of a percent of the price; less than zero takes off.
+  """
+  basisPoints: Int
+  """
+  What is added, in minor units of the hotel's currency; less than zero takes off.
+  """
+  amountMinor: Int64
+}
+
+"""
+When stays may be booked, in days of the hotel's calendar before the arrival, both edges included.
+"""
+type BookingWindow {
+  """
+  How many days before the arrival at the latest.
+  """
+  minAdvanceDays: Int!
+  """
+  How many days before the arrival at the earliest; null is no bound.
+  """
+  maxAdvanceDays: Int
+  """
+  The last minute at which a stay is booked on the last of these days, such as "18:00", by the hotel's
+  clock; null is all day.
+  """
+  cutoffTime: String
+}
+
+"""
+Everything that speaks against a stay.
+"""
+type WhyNot {
+  """
+  When it was true, by the database's clock.
+  """
+  asOf: DateTime!
+  """
+  The rules that speak and the nights with too few rooms; empty where the stay could be held.
+  """
+  objections: [Objection!]!
+}
+
+"""
+A rule that speaks against a stay, or a night with too few rooms.
+"""
+type Objection {
+  """
+  The rule: a hold would be refused with the same code.
+  """
+  code: RefusalCode!
+  """
+  Whose rule it is.
+  """
+  level: RuleLevel
+  """
+  The night, or the date of arrival or departure; null for the stay as a whole.
+  """
+  night: Date
+  """
+  The bound that was exceeded: nights, guests, rooms, or days before the arrival.
+  """
+  limit: Int
+  """
+  How many rooms are left of a night that has too few.
+  """
+  available: Int
+}
+
+"""
+Whose rule speaks against a stay. None lifts what another says.
+"""
+enum RuleLevel {
+  "The room type, and what is set for its nights."
+  ROOM_TYPE
+  "The rate plan, what is set for its nights, and its booking window."
+  RATE_PLAN
+  "The hotel's booking window or house limit."
+  HOTEL
+  "The sales terms."
+  TERMS
+  "What the channel may sell."
+  CHANNEL
+}
+
+"""
+A rate plan to be.
+"""
+input CreateRatePlanInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The hotel.
+  """
+  property: ID!
+  """
+  What systems call it: 1 to 32 letters, digits, dots, dashes and underscores. It stays.
+  """
+  code: String!
+  """
+  The name for people, 1 to 200 characters.
+  """
+  name: String!
+  """
+  Whether money is given back for cancellations, where the plan has no policy of its own.
+  """
+  refundable: Boolean! = true
+  """
+  How its prices follow from others; by default it has its own, which setNights sets.
+  """
+  derivation: RatePlanDerivationInput
+}
+
+"""
+How prices follow from others. Exactly one of basisPoints and amountMinor is given.
+"""
+input RatePlanDerivationInput {
+  """
+  A plan of the same hotel with prices of its own; by default the standard rate.
+  """
+  parent: ID
+  """
+  What is added, in hundredths of a percent of the price, -10000 to 100000.
+  """
+  basisPoints: Int
+  """
+  What is added, in minor units of the hotel's currency, -1000000000000 to 1000000000000.
+  """
+  amountMinor: Int64
+}
+
+"""
+A change of a rate plan.
+"""
+input UpdateRatePlanInput {
+  """
+  The rate plan.
+  """
+  ratePlan: ID!
+  """
+  The name for people, 1 to 200 characters.
+  """
+  name: String
+  """
+  Whether it is sold.
+  """
+  state: RatePlanState
+  """
+  Whether money is given back for cancellations, where the plan has no policy of its own.
+  """
+  refundable: Boolean
+  """
+  How its prices follow from others from now on.
+  """
+  derivation: RatePlanDerivationInput
+  """
+  Gives it prices of its own.
+  """
+  ownPrices: Boolean! = false
+}
+
+"""
+A booking window.
+"""
+input SetBookingWindowInput {
+  """
+  The hotel. Exactly one of property and ratePlan is given.
+  """
+  property: ID
+  """
+  The rate plan.
+  """
+  ratePlan: ID
+  """
+  How many days before the arrival a stay is booked at the latest, 0 to 730.
+  """
+  minAdvanceDays: Int! = 0
+  """
+  How many days before the arrival at the earliest, 0 to 730; by default there is no bound.
+  """
+  maxAdvanceDays: Int
+  """
+  The last minute at which a stay is booked on the last of these days, such as "18:00", by the hotel's
+  clock; by default all day.
+  """
+  cutoffTime: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/reports.graphqls", Input: `extend type Query {
   """
   Everything that became of one seat of a show, the newest first, from the lines of its holds and
@@ -6848,6 +7244,397 @@ type PickedUpNight {
   Their price on this night at the second moment, tax included.
   """
   revenueAfter: Money!
+}
+`, BuiltIn: false},
+	{Name: "../schema/search.graphqls", Input: `extend type Query {
+  """
+  Looks for stays over hotels: what can be held, with the same rules and prices as placeHold, and a count of
+  what could not and why. On CockroachDB the answer may be seconds old; it never makes a buyer wait.
+  """
+  searchStays(
+    "What is looked for."
+    input: SearchStaysInput!
+    "How many hotels, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): StaySearch!
+}
+
+extend type Mutation {
+  """
+  Says where a hotel is and what it has, for whoever looks for one. It is written whole.
+  """
+  describeHotel(
+    "The hotel, and what is said of it."
+    input: DescribeHotelInput!
+  ): HotelDescription!
+}
+
+extend type Property {
+  """
+  Where it is and what it has.
+  """
+  description: HotelDescription!
+}
+
+"""
+Where a hotel is and what it has.
+"""
+type HotelDescription {
+  """
+  Degrees north, or null.
+  """
+  latitude: Float
+  """
+  Degrees east, or null.
+  """
+  longitude: Float
+  """
+  1 to 5, or null.
+  """
+  stars: Int
+  """
+  What it has.
+  """
+  amenities: [Amenity!]!
+}
+
+"""
+What a hotel can have.
+"""
+enum Amenity {
+  "Ways without steps."
+  ACCESSIBLE
+  "Air conditioning."
+  AIR_CONDITIONING
+  "A shuttle to the airport."
+  AIRPORT_SHUTTLE
+  "A bar."
+  BAR
+  "Breakfast."
+  BREAKFAST
+  "Charging for electric cars."
+  EV_CHARGING
+  "Rooms for families."
+  FAMILY_ROOMS
+  "A fitness room."
+  FITNESS
+  "A kitchen of one's own."
+  KITCHEN
+  "Laundry."
+  LAUNDRY
+  "A lift."
+  LIFT
+  "Meeting rooms."
+  MEETING_ROOMS
+  "Rooms where nobody smokes."
+  NON_SMOKING
+  "Parking."
+  PARKING
+  "Pets may come."
+  PETS
+  "A swimming pool."
+  POOL
+  "A restaurant."
+  RESTAURANT
+  "Room service."
+  ROOM_SERVICE
+  "A sauna."
+  SAUNA
+  "Wi-Fi."
+  WIFI
+}
+
+"""
+A hotel's description.
+"""
+input DescribeHotelInput {
+  """
+  The hotel.
+  """
+  property: ID!
+  """
+  Degrees north, -90 to 90, to six places; with longitude or not at all.
+  """
+  latitude: Float
+  """
+  Degrees east, -180 to 180, to six places.
+  """
+  longitude: Float
+  """
+  1 to 5.
+  """
+  stars: Int
+  """
+  What it has, each once.
+  """
+  amenities: [Amenity!]! = []
+}
+
+"""
+Which hotels, when, for whom.
+"""
+input SearchStaysInput {
+  """
+  Which hotels. Without anything all of the tenant, at most 500.
+  """
+  where: SearchWhereInput = {}
+  """
+  The day of arrival; with checkOut. Exactly one of it and month is given.
+  """
+  checkIn: Date
+  """
+  The day of departure.
+  """
+  checkOut: Date
+  """
+  The stay may begin up to so many days earlier or later, 0 to 7, and is as long.
+  """
+  flexibleDays: Int! = 0
+  """
+  Any day of arrival in a month.
+  """
+  month: SearchMonthInput
+  """
+  How many rooms of one type, 1 to 100.
+  """
+  rooms: Int! = 1
+  """
+  Who comes: one entry for each room, or one for all.
+  """
+  guests: [GuestsInput!]! = [{adults: 2}]
+  """
+  What the hotels are ordered by. Hotels that have nothing come last.
+  """
+  sort: StaySort! = PRICE
+  """
+  Which offers are wanted.
+  """
+  filter: StayFilterInput = {}
+  """
+  Where a hotel has nothing for the dates, how many days before and after other arrivals are looked for,
+  0 to 7. Flexible dates and months need none.
+  """
+  nearbyDays: Int! = 3
+}
+
+"""
+Which hotels: at most one of city, properties and circle.
+"""
+input SearchWhereInput {
+  """
+  The city, as the hotels name it, in capital or small letters; with country.
+  """
+  city: String
+  """
+  The ISO 3166 code of the country, such as "AT".
+  """
+  country: String
+  """
+  These hotels, at most 500.
+  """
+  properties: [ID!]
+  """
+  Within a distance of a point.
+  """
+  circle: SearchCircleInput
+}
+
+"""
+Within a distance of a point.
+"""
+input SearchCircleInput {
+  """
+  Degrees north, -90 to 90.
+  """
+  latitude: Float!
+  """
+  Degrees east, -180 to 180.
+  """
+  longitude: Float!
+  """
+  Kilometres, 1 to 500.
+  """
+  kilometres: Int!
+}
+
+"""
+Any stay of so many nights that begins in a month.
+"""
+input SearchMonthInput {
+  """
+  The year.
+  """
+  year: Int!
+  """
+  1 to 12.
+  """
+  month: Int!
+  """
+  How many nights, 1 to 31.
+  """
+  nights: Int!
+}
+
+"""
+Which offers are wanted.
+"""
+input StayFilterInput {
+  """
+  The most that all rooms together may cost for the whole stay. Hotels that sell in another currency are left out.
+  """
+  maxTotal: MoneyInput
+  """
+  The least stars, 1 to 5.
+  """
+  minStars: Int
+  """
+  What the hotel must have.
+  """
+  amenities: [Amenity!]! = []
+  """
+  Only what can be cancelled for less than the whole price.
+  """
+  refundable: Boolean! = false
+}
+
+"""
+What hotels are ordered by.
+"""
+enum StaySort {
+  "The cheapest offer first, currency by currency."
+  PRICE
+  "The most stars first."
+  STARS
+  "By name."
+  NAME
+  "The nearest first; for circles."
+  DISTANCE
+}
+
+"""
+A page of what was found.
+"""
+type StaySearch {
+  """
+  When it was true, by the database's clock.
+  """
+  asOf: DateTime!
+  """
+  How many hotels were looked at.
+  """
+  hotelCount: Int!
+  """
+  How many of them have an offer.
+  """
+  offerCount: Int!
+  """
+  What was left out and why: each rate of a room type once under each code that spoke against it on the
+  dates nearest to those asked for.
+  """
+  leftOut: [StayLeftOut!]!
+  """
+  The hotels with their cursors.
+  """
+  edges: [HotelStaysEdge!]!
+  """
+  The hotels alone.
+  """
+  nodes: [HotelStays!]!
+  """
+  Where the page stands in the list.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A hotel in a page.
+"""
+type HotelStaysEdge {
+  """
+  Where the hotel stands in the list.
+  """
+  cursor: String!
+  """
+  The hotel.
+  """
+  node: HotelStays!
+}
+
+"""
+What a hotel offers.
+"""
+type HotelStays {
+  """
+  The hotel.
+  """
+  property: Property!
+  """
+  How far it is from the point asked for, in metres; null without one.
+  """
+  distanceMetres: Int
+  """
+  The cheapest offer of each room type, the cheapest first; empty where there is none.
+  """
+  offers: [StayOffer!]!
+  """
+  Where offers is empty: the cheapest offer of each of the nearest days of arrival that have one, the nearest
+  first, at most three.
+  """
+  alternatives: [StayOffer!]!
+}
+
+"""
+A stay that could be held.
+"""
+type StayOffer {
+  """
+  The room type.
+  """
+  roomType: RoomType!
+  """
+  The rate plan that it is sold as; null is the standard rate.
+  """
+  ratePlanId: ID
+  """
+  The day of arrival.
+  """
+  checkIn: Date!
+  """
+  The day of departure.
+  """
+  checkOut: Date!
+  """
+  What all rooms cost for the whole stay.
+  """
+  total: Money!
+  """
+  Whether it can be cancelled for less than the whole price at some time.
+  """
+  refundable: Boolean!
+  """
+  How many rooms are left on each of its nights, as many as the terms show.
+  """
+  remaining: Int!
+  """
+  Whether there are more than remaining says.
+  """
+  remainingIsMore: Boolean!
+}
+
+"""
+A reason, and what it kept out.
+"""
+type StayLeftOut {
+  """
+  The code with which placeHold would refuse.
+  """
+  code: RefusalCode!
+  """
+  How many rates of room types.
+  """
+  rates: Int!
 }
 `, BuiltIn: false},
 	{Name: "../schema/shows.graphqls", Input: `extend type Query {
@@ -8617,6 +9404,11 @@ type Terms {
   """
   maxUnitsPerBuyer: Int
   """
+  Up to how many rooms calendars and searches say exactly what is left; of more they say that there are
+  more. Null shows everything.
+  """
+  maxRemainingShown: Int
+  """
   Whether a guest's hold needs an admission from the waiting room at all times; while a waiting room is
   open, it does anyway.
   """
@@ -8736,6 +9528,10 @@ input SetTermsInput {
   1 to 1000.
   """
   maxUnitsPerBuyer: Int
+  """
+  Up to how many rooms calendars and searches say exactly what is left, 1 to 1000000.
+  """
+  maxRemainingShown: Int
   """
   Whether a guest's hold needs an admission from the waiting room at all times.
   """
@@ -9191,6 +9987,18 @@ func (ec *executionContext) childFields_BookingLine(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type BookingLine", field.Name)
 }
 
+func (ec *executionContext) childFields_BookingWindow(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "minAdvanceDays":
+		return ec.fieldContext_BookingWindow_minAdvanceDays(ctx, field)
+	case "maxAdvanceDays":
+		return ec.fieldContext_BookingWindow_maxAdvanceDays(ctx, field)
+	case "cutoffTime":
+		return ec.fieldContext_BookingWindow_cutoffTime(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BookingWindow", field.Name)
+}
+
 func (ec *executionContext) childFields_Calendar(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "asOf":
@@ -9209,8 +10017,12 @@ func (ec *executionContext) childFields_CalendarNight(ctx context.Context, field
 		return ec.fieldContext_CalendarNight_night(ctx, field)
 	case "available":
 		return ec.fieldContext_CalendarNight_available(ctx, field)
+	case "availableIsMore":
+		return ec.fieldContext_CalendarNight_availableIsMore(ctx, field)
 	case "price":
 		return ec.fieldContext_CalendarNight_price(ctx, field)
+	case "lowestPrice":
+		return ec.fieldContext_CalendarNight_lowestPrice(ctx, field)
 	case "stopSell":
 		return ec.fieldContext_CalendarNight_stopSell(ctx, field)
 	case "closedToArrival":
@@ -9429,6 +10241,10 @@ func (ec *executionContext) childFields_ChannelSales(ctx context.Context, field 
 		return ec.fieldContext_ChannelSales_showIds(ctx, field)
 	case "propertyIds":
 		return ec.fieldContext_ChannelSales_propertyIds(ctx, field)
+	case "ratePlanIds":
+		return ec.fieldContext_ChannelSales_ratePlanIds(ctx, field)
+	case "standardRate":
+		return ec.fieldContext_ChannelSales_standardRate(ctx, field)
 	case "commissionBasisPoints":
 		return ec.fieldContext_ChannelSales_commissionBasisPoints(ctx, field)
 	}
@@ -9651,6 +10467,44 @@ func (ec *executionContext) childFields_HoldLine(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type HoldLine", field.Name)
 }
 
+func (ec *executionContext) childFields_HotelDescription(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "latitude":
+		return ec.fieldContext_HotelDescription_latitude(ctx, field)
+	case "longitude":
+		return ec.fieldContext_HotelDescription_longitude(ctx, field)
+	case "stars":
+		return ec.fieldContext_HotelDescription_stars(ctx, field)
+	case "amenities":
+		return ec.fieldContext_HotelDescription_amenities(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type HotelDescription", field.Name)
+}
+
+func (ec *executionContext) childFields_HotelStays(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "property":
+		return ec.fieldContext_HotelStays_property(ctx, field)
+	case "distanceMetres":
+		return ec.fieldContext_HotelStays_distanceMetres(ctx, field)
+	case "offers":
+		return ec.fieldContext_HotelStays_offers(ctx, field)
+	case "alternatives":
+		return ec.fieldContext_HotelStays_alternatives(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type HotelStays", field.Name)
+}
+
+func (ec *executionContext) childFields_HotelStaysEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_HotelStaysEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_HotelStaysEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type HotelStaysEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_KeptSeat(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "seatId":
@@ -9869,6 +10723,8 @@ func (ec *executionContext) childFields_NightsJob(ctx context.Context, field gra
 		return ec.fieldContext_NightsJob_propertyId(ctx, field)
 	case "roomTypeId":
 		return ec.fieldContext_NightsJob_roomTypeId(ctx, field)
+	case "ratePlanId":
+		return ec.fieldContext_NightsJob_ratePlanId(ctx, field)
 	case "from":
 		return ec.fieldContext_NightsJob_from(ctx, field)
 	case "to":
@@ -9929,6 +10785,22 @@ func (ec *executionContext) childFields_NightsSet(ctx context.Context, field gra
 		return ec.fieldContext_NightsSet_job(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type NightsSet", field.Name)
+}
+
+func (ec *executionContext) childFields_Objection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_Objection_code(ctx, field)
+	case "level":
+		return ec.fieldContext_Objection_level(ctx, field)
+	case "night":
+		return ec.fieldContext_Objection_night(ctx, field)
+	case "limit":
+		return ec.fieldContext_Objection_limit(ctx, field)
+	case "available":
+		return ec.fieldContext_Objection_available(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Objection", field.Name)
 }
 
 func (ec *executionContext) childFields_OccupancyReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10299,10 +11171,16 @@ func (ec *executionContext) childFields_Property(ctx context.Context, field grap
 		return ec.fieldContext_Property_roomTypes(ctx, field)
 	case "calendar":
 		return ec.fieldContext_Property_calendar(ctx, field)
+	case "ratePlans":
+		return ec.fieldContext_Property_ratePlans(ctx, field)
+	case "bookingWindow":
+		return ec.fieldContext_Property_bookingWindow(ctx, field)
 	case "occupancy":
 		return ec.fieldContext_Property_occupancy(ctx, field)
 	case "pickUp":
 		return ec.fieldContext_Property_pickUp(ctx, field)
+	case "description":
+		return ec.fieldContext_Property_description(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Property", field.Name)
 }
@@ -10327,6 +11205,42 @@ func (ec *executionContext) childFields_PropertyEdge(ctx context.Context, field 
 		return ec.fieldContext_PropertyEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PropertyEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_RatePlan(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_RatePlan_id(ctx, field)
+	case "code":
+		return ec.fieldContext_RatePlan_code(ctx, field)
+	case "name":
+		return ec.fieldContext_RatePlan_name(ctx, field)
+	case "state":
+		return ec.fieldContext_RatePlan_state(ctx, field)
+	case "refundable":
+		return ec.fieldContext_RatePlan_refundable(ctx, field)
+	case "derivation":
+		return ec.fieldContext_RatePlan_derivation(ctx, field)
+	case "bookingWindow":
+		return ec.fieldContext_RatePlan_bookingWindow(ctx, field)
+	case "cancellationPolicy":
+		return ec.fieldContext_RatePlan_cancellationPolicy(ctx, field)
+	case "property":
+		return ec.fieldContext_RatePlan_property(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RatePlan", field.Name)
+}
+
+func (ec *executionContext) childFields_RatePlanDerivation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "parentId":
+		return ec.fieldContext_RatePlanDerivation_parentId(ctx, field)
+	case "basisPoints":
+		return ec.fieldContext_RatePlanDerivation_basisPoints(ctx, field)
+	case "amountMinor":
+		return ec.fieldContext_RatePlanDerivation_amountMinor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RatePlanDerivation", field.Name)
 }
 
 func (ec *executionContext) childFields_Refund(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10367,6 +11281,8 @@ func (ec *executionContext) childFields_RefusedLine(ctx context.Context, field g
 		return ec.fieldContext_RefusedLine_line(ctx, field)
 	case "code":
 		return ec.fieldContext_RefusedLine_code(ctx, field)
+	case "level":
+		return ec.fieldContext_RefusedLine_level(ctx, field)
 	case "seatId":
 		return ec.fieldContext_RefusedLine_seatId(ctx, field)
 	case "seat":
@@ -10769,6 +11685,58 @@ func (ec *executionContext) childFields_Size(ctx context.Context, field graphql.
 	return nil, fmt.Errorf("no field named %q was found under type Size", field.Name)
 }
 
+func (ec *executionContext) childFields_StayLeftOut(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_StayLeftOut_code(ctx, field)
+	case "rates":
+		return ec.fieldContext_StayLeftOut_rates(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StayLeftOut", field.Name)
+}
+
+func (ec *executionContext) childFields_StayOffer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "roomType":
+		return ec.fieldContext_StayOffer_roomType(ctx, field)
+	case "ratePlanId":
+		return ec.fieldContext_StayOffer_ratePlanId(ctx, field)
+	case "checkIn":
+		return ec.fieldContext_StayOffer_checkIn(ctx, field)
+	case "checkOut":
+		return ec.fieldContext_StayOffer_checkOut(ctx, field)
+	case "total":
+		return ec.fieldContext_StayOffer_total(ctx, field)
+	case "refundable":
+		return ec.fieldContext_StayOffer_refundable(ctx, field)
+	case "remaining":
+		return ec.fieldContext_StayOffer_remaining(ctx, field)
+	case "remainingIsMore":
+		return ec.fieldContext_StayOffer_remainingIsMore(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StayOffer", field.Name)
+}
+
+func (ec *executionContext) childFields_StaySearch(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "asOf":
+		return ec.fieldContext_StaySearch_asOf(ctx, field)
+	case "hotelCount":
+		return ec.fieldContext_StaySearch_hotelCount(ctx, field)
+	case "offerCount":
+		return ec.fieldContext_StaySearch_offerCount(ctx, field)
+	case "leftOut":
+		return ec.fieldContext_StaySearch_leftOut(ctx, field)
+	case "edges":
+		return ec.fieldContext_StaySearch_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_StaySearch_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_StaySearch_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StaySearch", field.Name)
+}
+
 func (ec *executionContext) childFields_TaxRate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "basisPoints":
@@ -10861,6 +11829,8 @@ func (ec *executionContext) childFields_Terms(ctx context.Context, field graphql
 		return ec.fieldContext_Terms_maxActiveHoldsPerInstrument(ctx, field)
 	case "maxUnitsPerBuyer":
 		return ec.fieldContext_Terms_maxUnitsPerBuyer(ctx, field)
+	case "maxRemainingShown":
+		return ec.fieldContext_Terms_maxRemainingShown(ctx, field)
 	case "admissionRequired":
 		return ec.fieldContext_Terms_admissionRequired(ctx, field)
 	case "orphanSeats":
@@ -10891,6 +11861,8 @@ func (ec *executionContext) childFields_Unit(ctx context.Context, field graphql.
 		return ec.fieldContext_Unit_property(ctx, field)
 	case "roomType":
 		return ec.fieldContext_Unit_roomType(ctx, field)
+	case "ratePlan":
+		return ec.fieldContext_Unit_ratePlan(ctx, field)
 	case "night":
 		return ec.fieldContext_Unit_night(ctx, field)
 	}
@@ -11223,6 +12195,16 @@ func (ec *executionContext) childFields_WebhookEndpointSecret(ctx context.Contex
 		return ec.fieldContext_WebhookEndpointSecret_secret(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WebhookEndpointSecret", field.Name)
+}
+
+func (ec *executionContext) childFields_WhyNot(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "asOf":
+		return ec.fieldContext_WhyNot_asOf(ctx, field)
+	case "objections":
+		return ec.fieldContext_WhyNot_objections(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WhyNot", field.Name)
 }
 
 func (ec *executionContext) childFields_Zone(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11629,6 +12611,20 @@ func (ec *executionContext) field_Mutation_createProperty_args(ctx context.Conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createRatePlan_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CreateRatePlanInput, error) {
+			return ec.unmarshalNCreateRatePlanInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateRatePlanInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createRoomType_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -11719,6 +12715,20 @@ func (ec *executionContext) field_Mutation_deleteWebhookEndpoint_args(ctx contex
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (DeleteWebhookEndpointInput, error) {
 			return ec.unmarshalNDeleteWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeleteWebhookEndpointInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_describeHotel_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (DescribeHotelInput, error) {
+			return ec.unmarshalNDescribeHotelInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDescribeHotelInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -12077,6 +13087,20 @@ func (ec *executionContext) field_Mutation_rotateWebhookSecret_args(ctx context.
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_setBookingWindow_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetBookingWindowInput, error) {
+			return ec.unmarshalNSetBookingWindowInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetBookingWindowInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_setCancellationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -12259,6 +13283,20 @@ func (ec *executionContext) field_Mutation_updateAllotment_args(ctx context.Cont
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_updateRatePlan_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (UpdateRatePlanInput, error) {
+			return ec.unmarshalNUpdateRatePlanInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateRatePlanInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_updateWaitingRoom_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -12358,6 +13396,22 @@ func (ec *executionContext) field_Property_calendar_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["roomTypes"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "ratePlan",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["ratePlan"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "guests",
+		func(ctx context.Context, v any) (*GuestsInput, error) {
+			return ec.unmarshalOGuestsInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["guests"] = arg4
 	return args, nil
 }
 
@@ -12686,6 +13740,14 @@ func (ec *executionContext) field_Query_cancellationPolicy_args(ctx context.Cont
 		return nil, err
 	}
 	args["property"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "ratePlan",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["ratePlan"] = arg3
 	return args, nil
 }
 
@@ -13199,6 +14261,36 @@ func (ec *executionContext) field_Query_repairs_args(ctx context.Context, rawArg
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_searchStays_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SearchStaysInput, error) {
+			return ec.unmarshalNSearchStaysInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchStaysInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_seatBlock_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -13572,6 +14664,20 @@ func (ec *executionContext) field_Query_webhookEndpoints_args(ctx context.Contex
 		return nil, err
 	}
 	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_whyNot_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "stay",
+		func(ctx context.Context, v any) (StayInput, error) {
+			return ec.unmarshalNStayInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["stay"] = arg0
 	return args, nil
 }
 
@@ -17710,6 +18816,75 @@ func (ec *executionContext) fieldContext_BookingRefused_message(_ context.Contex
 	return graphql.NewScalarFieldContext("BookingRefused", field, false, false, "String")
 }
 
+func (ec *executionContext) _BookingWindow_minAdvanceDays(ctx context.Context, field graphql.CollectedField, obj *BookingWindow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingWindow_minAdvanceDays(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MinAdvanceDays, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingWindow_minAdvanceDays(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingWindow", field, false, false, "Int")
+}
+
+func (ec *executionContext) _BookingWindow_maxAdvanceDays(ctx context.Context, field graphql.CollectedField, obj *BookingWindow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingWindow_maxAdvanceDays(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxAdvanceDays, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_BookingWindow_maxAdvanceDays(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingWindow", field, false, false, "Int")
+}
+
+func (ec *executionContext) _BookingWindow_cutoffTime(ctx context.Context, field graphql.CollectedField, obj *BookingWindow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingWindow_cutoffTime(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CutoffTime, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_BookingWindow_cutoffTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingWindow", field, false, false, "String")
+}
+
 func (ec *executionContext) _Calendar_asOf(ctx context.Context, field graphql.CollectedField, obj *Calendar) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -17834,6 +19009,29 @@ func (ec *executionContext) fieldContext_CalendarNight_available(_ context.Conte
 	return graphql.NewScalarFieldContext("CalendarNight", field, false, false, "Int")
 }
 
+func (ec *executionContext) _CalendarNight_availableIsMore(ctx context.Context, field graphql.CollectedField, obj *CalendarNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CalendarNight_availableIsMore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AvailableIsMore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CalendarNight_availableIsMore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CalendarNight", field, false, false, "Boolean")
+}
+
 func (ec *executionContext) _CalendarNight_price(ctx context.Context, field graphql.CollectedField, obj *CalendarNight) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -17854,6 +19052,38 @@ func (ec *executionContext) _CalendarNight_price(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_CalendarNight_price(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CalendarNight",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CalendarNight_lowestPrice(ctx context.Context, field graphql.CollectedField, obj *CalendarNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CalendarNight_lowestPrice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LowestPrice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Money) graphql.Marshaler {
+			return ec.marshalOMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CalendarNight_lowestPrice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "CalendarNight",
 		Field:      field,
@@ -19749,6 +20979,52 @@ func (ec *executionContext) _ChannelSales_propertyIds(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_ChannelSales_propertyIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ChannelSales", field, false, false, "ID")
+}
+
+func (ec *executionContext) _ChannelSales_ratePlanIds(ctx context.Context, field graphql.CollectedField, obj *ChannelSales) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChannelSales_ratePlanIds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RatePlanIds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalOID2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ChannelSales_ratePlanIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChannelSales", field, false, false, "ID")
+}
+
+func (ec *executionContext) _ChannelSales_standardRate(ctx context.Context, field graphql.CollectedField, obj *ChannelSales) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChannelSales_standardRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StandardRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChannelSales_standardRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChannelSales", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _ChannelSales_commissionBasisPoints(ctx context.Context, field graphql.CollectedField, obj *ChannelSales) (ret graphql.Marshaler) {
@@ -21745,6 +23021,272 @@ func (ec *executionContext) _HoldRefused_retryAfterMs(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_HoldRefused_retryAfterMs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("HoldRefused", field, false, false, "Int")
+}
+
+func (ec *executionContext) _HotelDescription_latitude(ctx context.Context, field graphql.CollectedField, obj *HotelDescription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelDescription_latitude(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Latitude, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_HotelDescription_latitude(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HotelDescription", field, false, false, "Float")
+}
+
+func (ec *executionContext) _HotelDescription_longitude(ctx context.Context, field graphql.CollectedField, obj *HotelDescription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelDescription_longitude(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Longitude, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_HotelDescription_longitude(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HotelDescription", field, false, false, "Float")
+}
+
+func (ec *executionContext) _HotelDescription_stars(ctx context.Context, field graphql.CollectedField, obj *HotelDescription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelDescription_stars(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Stars, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_HotelDescription_stars(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HotelDescription", field, false, false, "Int")
+}
+
+func (ec *executionContext) _HotelDescription_amenities(ctx context.Context, field graphql.CollectedField, obj *HotelDescription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelDescription_amenities(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amenities, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []Amenity) graphql.Marshaler {
+			return ec.marshalNAmenity2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenityᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HotelDescription_amenities(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HotelDescription", field, false, false, "Amenity")
+}
+
+func (ec *executionContext) _HotelStays_property(ctx context.Context, field graphql.CollectedField, obj *HotelStays) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelStays_property(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.HotelStays().Property(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Property) graphql.Marshaler {
+			return ec.marshalNProperty2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐProperty(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HotelStays_property(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "HotelStays",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Property(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _HotelStays_distanceMetres(ctx context.Context, field graphql.CollectedField, obj *HotelStays) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelStays_distanceMetres(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DistanceMetres, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_HotelStays_distanceMetres(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HotelStays", field, false, false, "Int")
+}
+
+func (ec *executionContext) _HotelStays_offers(ctx context.Context, field graphql.CollectedField, obj *HotelStays) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelStays_offers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Offers, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []StayOffer) graphql.Marshaler {
+			return ec.marshalNStayOffer2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayOfferᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HotelStays_offers(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "HotelStays",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayOffer(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _HotelStays_alternatives(ctx context.Context, field graphql.CollectedField, obj *HotelStays) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelStays_alternatives(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Alternatives, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []StayOffer) graphql.Marshaler {
+			return ec.marshalNStayOffer2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayOfferᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HotelStays_alternatives(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "HotelStays",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayOffer(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _HotelStaysEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *HotelStaysEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelStaysEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HotelStaysEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HotelStaysEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _HotelStaysEdge_node(ctx context.Context, field graphql.CollectedField, obj *HotelStaysEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelStaysEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v HotelStays) graphql.Marshaler {
+			return ec.marshalNHotelStays2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStays(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HotelStaysEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "HotelStaysEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HotelStays(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _KeptSeat_seatId(ctx context.Context, field graphql.CollectedField, obj *KeptSeat) (ret graphql.Marshaler) {
@@ -24802,6 +26344,182 @@ func (ec *executionContext) fieldContext_Mutation_changePresaleCode(ctx context.
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_createRatePlan(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createRatePlan(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateRatePlan(ctx, fc.Args["input"].(CreateRatePlanInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RatePlan) graphql.Marshaler {
+			return ec.marshalNRatePlan2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createRatePlan(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RatePlan(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createRatePlan_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateRatePlan(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateRatePlan(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateRatePlan(ctx, fc.Args["input"].(UpdateRatePlanInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RatePlan) graphql.Marshaler {
+			return ec.marshalNRatePlan2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateRatePlan(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RatePlan(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateRatePlan_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setBookingWindow(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setBookingWindow(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetBookingWindow(ctx, fc.Args["input"].(SetBookingWindowInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *BookingWindow) graphql.Marshaler {
+			return ec.marshalNBookingWindow2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingWindow(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setBookingWindow(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BookingWindow(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setBookingWindow_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_describeHotel(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_describeHotel(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DescribeHotel(ctx, fc.Args["input"].(DescribeHotelInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *HotelDescription) graphql.Marshaler {
+			return ec.marshalNHotelDescription2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelDescription(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_describeHotel(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HotelDescription(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_describeHotel_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_importChart(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -26338,6 +28056,29 @@ func (ec *executionContext) fieldContext_NightsJob_roomTypeId(_ context.Context,
 	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "ID")
 }
 
+func (ec *executionContext) _NightsJob_ratePlanId(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_ratePlanId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RatePlanID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_ratePlanId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "ID")
+}
+
 func (ec *executionContext) _NightsJob_from(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -26871,6 +28612,121 @@ func (ec *executionContext) fieldContext_NightsSet_job(_ context.Context, field 
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _Objection_code(ctx context.Context, field graphql.CollectedField, obj *Objection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Objection_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Objection_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Objection", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _Objection_level(ctx context.Context, field graphql.CollectedField, obj *Objection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Objection_level(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Level, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RuleLevel) graphql.Marshaler {
+			return ec.marshalORuleLevel2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRuleLevel(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Objection_level(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Objection", field, false, false, "RuleLevel")
+}
+
+func (ec *executionContext) _Objection_night(ctx context.Context, field graphql.CollectedField, obj *Objection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Objection_night(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Night, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *civil.Date) graphql.Marshaler {
+			return ec.marshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Objection_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Objection", field, false, false, "Date")
+}
+
+func (ec *executionContext) _Objection_limit(ctx context.Context, field graphql.CollectedField, obj *Objection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Objection_limit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Limit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Objection_limit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Objection", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Objection_available(ctx context.Context, field graphql.CollectedField, obj *Objection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Objection_available(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Available, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Objection_available(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Objection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _OccupancyReport_asOf(ctx context.Context, field graphql.CollectedField, obj *OccupancyReport) (ret graphql.Marshaler) {
@@ -29872,7 +31728,7 @@ func (ec *executionContext) _Property_calendar(ctx context.Context, field graphq
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Property().Calendar(ctx, obj, fc.Args["from"].(civil.Date), fc.Args["to"].(civil.Date), fc.Args["roomTypes"].([]string))
+			return ec.Resolvers.Property().Calendar(ctx, obj, fc.Args["from"].(civil.Date), fc.Args["to"].(civil.Date), fc.Args["roomTypes"].([]string), fc.Args["ratePlan"].(*string), fc.Args["guests"].(*GuestsInput))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Calendar) graphql.Marshaler {
@@ -29902,6 +31758,70 @@ func (ec *executionContext) fieldContext_Property_calendar(ctx context.Context, 
 	if fc.Args, err = ec.field_Property_calendar_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Property_ratePlans(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_ratePlans(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Property().RatePlans(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RatePlan) graphql.Marshaler {
+			return ec.marshalNRatePlan2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_ratePlans(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RatePlan(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Property_bookingWindow(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_bookingWindow(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Property().BookingWindow(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *BookingWindow) graphql.Marshaler {
+			return ec.marshalNBookingWindow2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingWindow(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_bookingWindow(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BookingWindow(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -29990,6 +31910,38 @@ func (ec *executionContext) fieldContext_Property_pickUp(ctx context.Context, fi
 	if fc.Args, err = ec.field_Property_pickUp_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Property_description(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Property().Description(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *HotelDescription) graphql.Marshaler {
+			return ec.marshalNHotelDescription2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelDescription(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HotelDescription(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -30683,7 +32635,7 @@ func (ec *executionContext) _Query_cancellationPolicy(ctx context.Context, field
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().CancellationPolicy(ctx, fc.Args["show"].(*string), fc.Args["venue"].(*string), fc.Args["property"].(*string))
+			return ec.Resolvers.Query().CancellationPolicy(ctx, fc.Args["show"].(*string), fc.Args["venue"].(*string), fc.Args["property"].(*string), fc.Args["ratePlan"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
@@ -31421,6 +33373,50 @@ func (ec *executionContext) fieldContext_Query_presaleCodes(ctx context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_whyNot(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_whyNot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().WhyNot(ctx, fc.Args["stay"].(StayInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WhyNot) graphql.Marshaler {
+			return ec.marshalNWhyNot2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWhyNot(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_whyNot(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WhyNot(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_whyNot_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query_seatHistory(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -31547,6 +33543,50 @@ func (ec *executionContext) fieldContext_Query_nightHistory(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_nightHistory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_searchStays(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_searchStays(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SearchStays(ctx, fc.Args["input"].(SearchStaysInput), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *StaySearch) graphql.Marshaler {
+			return ec.marshalNStaySearch2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStaySearch(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_searchStays(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StaySearch(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_searchStays_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -32233,6 +34273,318 @@ func (ec *executionContext) fieldContext_Query___schema(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _RatePlan_id(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlan", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RatePlan_code(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlan", field, false, false, "String")
+}
+
+func (ec *executionContext) _RatePlan_name(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlan", field, false, false, "String")
+}
+
+func (ec *executionContext) _RatePlan_state(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RatePlanState) graphql.Marshaler {
+			return ec.marshalNRatePlanState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlan", field, false, false, "RatePlanState")
+}
+
+func (ec *executionContext) _RatePlan_refundable(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_refundable(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refundable, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_refundable(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlan", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _RatePlan_derivation(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_derivation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Derivation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RatePlanDerivation) graphql.Marshaler {
+			return ec.marshalORatePlanDerivation2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanDerivation(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_derivation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RatePlan",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RatePlanDerivation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RatePlan_bookingWindow(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_bookingWindow(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BookingWindow, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v BookingWindow) graphql.Marshaler {
+			return ec.marshalNBookingWindow2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingWindow(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_bookingWindow(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RatePlan",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BookingWindow(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RatePlan_cancellationPolicy(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_cancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RatePlan().CancellationPolicy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_cancellationPolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RatePlan",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RatePlan_property(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_property(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RatePlan().Property(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Property) graphql.Marshaler {
+			return ec.marshalNProperty2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐProperty(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_property(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RatePlan",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Property(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RatePlanDerivation_parentId(ctx context.Context, field graphql.CollectedField, obj *RatePlanDerivation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlanDerivation_parentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ParentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlanDerivation_parentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlanDerivation", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RatePlanDerivation_basisPoints(ctx context.Context, field graphql.CollectedField, obj *RatePlanDerivation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlanDerivation_basisPoints(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BasisPoints, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlanDerivation_basisPoints(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlanDerivation", field, false, false, "Int")
+}
+
+func (ec *executionContext) _RatePlanDerivation_amountMinor(ctx context.Context, field graphql.CollectedField, obj *RatePlanDerivation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlanDerivation_amountMinor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AmountMinor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlanDerivation_amountMinor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlanDerivation", field, false, false, "Int64")
+}
+
 func (ec *executionContext) _Refund_id(ctx context.Context, field graphql.CollectedField, obj *Refund) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -32617,6 +34969,29 @@ func (ec *executionContext) _RefusedLine_code(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_RefusedLine_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RefusedLine", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _RefusedLine_level(ctx context.Context, field graphql.CollectedField, obj *RefusedLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefusedLine_level(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Level, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RuleLevel) graphql.Marshaler {
+			return ec.marshalORuleLevel2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRuleLevel(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RefusedLine_level(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RefusedLine", field, false, false, "RuleLevel")
 }
 
 func (ec *executionContext) _RefusedLine_seatId(ctx context.Context, field graphql.CollectedField, obj *RefusedLine) (ret graphql.Marshaler) {
@@ -36141,6 +38516,451 @@ func (ec *executionContext) fieldContext_Size_height(_ context.Context, field gr
 	return graphql.NewScalarFieldContext("Size", field, false, false, "Float")
 }
 
+func (ec *executionContext) _StayLeftOut_code(ctx context.Context, field graphql.CollectedField, obj *StayLeftOut) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayLeftOut_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayLeftOut_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayLeftOut", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _StayLeftOut_rates(ctx context.Context, field graphql.CollectedField, obj *StayLeftOut) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayLeftOut_rates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayLeftOut_rates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayLeftOut", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StayOffer_roomType(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_roomType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.StayOffer().RoomType(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RoomType) graphql.Marshaler {
+			return ec.marshalNRoomType2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_roomType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayOffer",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoomType(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayOffer_ratePlanId(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_ratePlanId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RatePlanID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_ratePlanId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayOffer", field, false, false, "ID")
+}
+
+func (ec *executionContext) _StayOffer_checkIn(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_checkIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckIn, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_checkIn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayOffer", field, false, false, "Date")
+}
+
+func (ec *executionContext) _StayOffer_checkOut(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_checkOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckOut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_checkOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayOffer", field, false, false, "Date")
+}
+
+func (ec *executionContext) _StayOffer_total(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_total(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Total, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayOffer",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayOffer_refundable(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_refundable(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refundable, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_refundable(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayOffer", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _StayOffer_remaining(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_remaining(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Remaining, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_remaining(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayOffer", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StayOffer_remainingIsMore(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_remainingIsMore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RemainingIsMore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_remainingIsMore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayOffer", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _StaySearch_asOf(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaySearch_asOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaySearch_asOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StaySearch", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _StaySearch_hotelCount(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaySearch_hotelCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HotelCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaySearch_hotelCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StaySearch", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StaySearch_offerCount(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaySearch_offerCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OfferCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaySearch_offerCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StaySearch", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StaySearch_leftOut(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaySearch_leftOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LeftOut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []StayLeftOut) graphql.Marshaler {
+			return ec.marshalNStayLeftOut2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayLeftOutᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaySearch_leftOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StaySearch",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayLeftOut(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StaySearch_edges(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaySearch_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []HotelStaysEdge) graphql.Marshaler {
+			return ec.marshalNHotelStaysEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStaysEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaySearch_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StaySearch",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HotelStaysEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StaySearch_nodes(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaySearch_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []HotelStays) graphql.Marshaler {
+			return ec.marshalNHotelStays2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStaysᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaySearch_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StaySearch",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HotelStays(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StaySearch_pageInfo(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaySearch_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaySearch_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StaySearch",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Subscription_seatMapChanged(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
 	return graphql.ResolveFieldStream(
 		ctx,
@@ -36982,6 +39802,29 @@ func (ec *executionContext) fieldContext_Terms_maxUnitsPerBuyer(_ context.Contex
 	return graphql.NewScalarFieldContext("Terms", field, false, false, "Int")
 }
 
+func (ec *executionContext) _Terms_maxRemainingShown(ctx context.Context, field graphql.CollectedField, obj *Terms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Terms_maxRemainingShown(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxRemainingShown, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Terms_maxRemainingShown(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Terms", field, false, false, "Int")
+}
+
 func (ec *executionContext) _Terms_admissionRequired(ctx context.Context, field graphql.CollectedField, obj *Terms) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -37298,6 +40141,38 @@ func (ec *executionContext) fieldContext_Unit_roomType(_ context.Context, field 
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_RoomType(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Unit_ratePlan(ctx context.Context, field graphql.CollectedField, obj *Unit) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Unit_ratePlan(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Unit().RatePlan(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RatePlan) graphql.Marshaler {
+			return ec.marshalORatePlan2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Unit_ratePlan(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Unit",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RatePlan(ctx, field)
 		},
 	}
 	return fc, nil
@@ -40219,6 +43094,61 @@ func (ec *executionContext) fieldContext_WebhookEndpointSecret_secret(_ context.
 	return graphql.NewScalarFieldContext("WebhookEndpointSecret", field, false, false, "String")
 }
 
+func (ec *executionContext) _WhyNot_asOf(ctx context.Context, field graphql.CollectedField, obj *WhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WhyNot_asOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WhyNot_asOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WhyNot", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WhyNot_objections(ctx context.Context, field graphql.CollectedField, obj *WhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WhyNot_objections(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Objections, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []Objection) graphql.Marshaler {
+			return ec.marshalNObjection2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐObjectionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WhyNot_objections(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WhyNot",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Objection(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Zone_name(ctx context.Context, field graphql.CollectedField, obj *Zone) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -42860,6 +45790,87 @@ func UnmarshalCreatePresaleCodesInput(ctx context.Context, raw any) (CreatePresa
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputCreateRatePlanInput(ctx context.Context, obj any) (CreateRatePlanInput, error) {
+	var it CreateRatePlanInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["refundable"]; !present {
+		asMap["refundable"] = true
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "property", "code", "name", "refundable", "derivation"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "code":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("code"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Code = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "refundable":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("refundable"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Refundable = data
+		case "derivation":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("derivation"))
+			data, err := ec.unmarshalORatePlanDerivationInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanDerivationInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Derivation = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCreateRatePlanInput unmarshals raw into the CreateRatePlanInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateRatePlanInput(ctx context.Context, raw any) (CreateRatePlanInput, error) {
+	var out CreateRatePlanInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateRatePlanInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCreateRoomTypeInput(ctx context.Context, obj any) (CreateRoomTypeInput, error) {
 	var it CreateRoomTypeInput
 	if obj == nil {
@@ -43396,6 +46407,80 @@ func (ec *executionContext) unmarshalInputDeleteWebhookEndpointInput(ctx context
 func UnmarshalDeleteWebhookEndpointInput(ctx context.Context, raw any) (DeleteWebhookEndpointInput, error) {
 	var out DeleteWebhookEndpointInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "DeleteWebhookEndpointInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputDescribeHotelInput(ctx context.Context, obj any) (DescribeHotelInput, error) {
+	var it DescribeHotelInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["amenities"]; !present {
+		asMap["amenities"] = []any{}
+	}
+
+	fieldsInOrder := [...]string{"property", "latitude", "longitude", "stars", "amenities"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "latitude":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("latitude"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Latitude = data
+		case "longitude":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("longitude"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Longitude = data
+		case "stars":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("stars"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Stars = data
+		case "amenities":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("amenities"))
+			data, err := ec.unmarshalNAmenity2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenityᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Amenities = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalDescribeHotelInput unmarshals raw into the DescribeHotelInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDescribeHotelInput(ctx context.Context, raw any) (DescribeHotelInput, error) {
+	var out DescribeHotelInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DescribeHotelInput", raw, &out)
 	return out, err
 }
 
@@ -44693,6 +47778,62 @@ func UnmarshalPriceLevelInput(ctx context.Context, raw any) (PriceLevelInput, er
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputRatePlanDerivationInput(ctx context.Context, obj any) (RatePlanDerivationInput, error) {
+	var it RatePlanDerivationInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"parent", "basisPoints", "amountMinor"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "parent":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("parent"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Parent = data
+		case "basisPoints":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("basisPoints"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BasisPoints = data
+		case "amountMinor":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("amountMinor"))
+			data, err := ec.unmarshalOInt642ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AmountMinor = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRatePlanDerivationInput unmarshals raw into the RatePlanDerivationInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRatePlanDerivationInput(ctx context.Context, raw any) (RatePlanDerivationInput, error) {
+	var out RatePlanDerivationInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RatePlanDerivationInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputRefundBookingInput(ctx context.Context, obj any) (RefundBookingInput, error) {
 	var it RefundBookingInput
 	if obj == nil {
@@ -44977,7 +48118,7 @@ func (ec *executionContext) unmarshalInputRemoveCancellationPolicyInput(ctx cont
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"show", "venue", "property"}
+	fieldsInOrder := [...]string{"show", "venue", "property", "ratePlan"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -45005,6 +48146,13 @@ func (ec *executionContext) unmarshalInputRemoveCancellationPolicyInput(ctx cont
 				return it, err
 			}
 			it.Property = data
+		case "ratePlan":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlan"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlan = data
 		}
 	}
 	return it, nil
@@ -45418,6 +48566,308 @@ func UnmarshalRotateKeyInput(ctx context.Context, raw any) (RotateKeyInput, erro
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputSearchCircleInput(ctx context.Context, obj any) (SearchCircleInput, error) {
+	var it SearchCircleInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"latitude", "longitude", "kilometres"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "latitude":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("latitude"))
+			data, err := ec.unmarshalNFloat2float64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Latitude = data
+		case "longitude":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("longitude"))
+			data, err := ec.unmarshalNFloat2float64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Longitude = data
+		case "kilometres":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kilometres"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kilometres = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSearchCircleInput unmarshals raw into the SearchCircleInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSearchCircleInput(ctx context.Context, raw any) (SearchCircleInput, error) {
+	var out SearchCircleInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SearchCircleInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputSearchMonthInput(ctx context.Context, obj any) (SearchMonthInput, error) {
+	var it SearchMonthInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"year", "month", "nights"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "year":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("year"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Year = data
+		case "month":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("month"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Month = data
+		case "nights":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nights"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Nights = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSearchMonthInput unmarshals raw into the SearchMonthInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSearchMonthInput(ctx context.Context, raw any) (SearchMonthInput, error) {
+	var out SearchMonthInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SearchMonthInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputSearchStaysInput(ctx context.Context, obj any) (SearchStaysInput, error) {
+	var it SearchStaysInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["where"]; !present {
+		asMap["where"] = map[string]any{}
+	}
+	if _, present := asMap["flexibleDays"]; !present {
+		asMap["flexibleDays"] = 0
+	}
+	if _, present := asMap["rooms"]; !present {
+		asMap["rooms"] = 1
+	}
+	if _, present := asMap["guests"]; !present {
+		asMap["guests"] = []any{map[string]any{"adults": 2}}
+	}
+	if _, present := asMap["sort"]; !present {
+		asMap["sort"] = "PRICE"
+	}
+	if _, present := asMap["filter"]; !present {
+		asMap["filter"] = map[string]any{}
+	}
+	if _, present := asMap["nearbyDays"]; !present {
+		asMap["nearbyDays"] = 3
+	}
+
+	fieldsInOrder := [...]string{"where", "checkIn", "checkOut", "flexibleDays", "month", "rooms", "guests", "sort", "filter", "nearbyDays"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "where":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("where"))
+			data, err := ec.unmarshalOSearchWhereInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchWhereInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Where = data
+		case "checkIn":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("checkIn"))
+			data, err := ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CheckIn = data
+		case "checkOut":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("checkOut"))
+			data, err := ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CheckOut = data
+		case "flexibleDays":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("flexibleDays"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FlexibleDays = data
+		case "month":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("month"))
+			data, err := ec.unmarshalOSearchMonthInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchMonthInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Month = data
+		case "rooms":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rooms"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rooms = data
+		case "guests":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("guests"))
+			data, err := ec.unmarshalNGuestsInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Guests = data
+		case "sort":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sort"))
+			data, err := ec.unmarshalNStaySort2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStaySort(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Sort = data
+		case "filter":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("filter"))
+			data, err := ec.unmarshalOStayFilterInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayFilterInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Filter = data
+		case "nearbyDays":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nearbyDays"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NearbyDays = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSearchStaysInput unmarshals raw into the SearchStaysInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSearchStaysInput(ctx context.Context, raw any) (SearchStaysInput, error) {
+	var out SearchStaysInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SearchStaysInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputSearchWhereInput(ctx context.Context, obj any) (SearchWhereInput, error) {
+	var it SearchWhereInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"city", "country", "properties", "circle"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "city":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("city"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.City = data
+		case "country":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("country"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Country = data
+		case "properties":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("properties"))
+			data, err := ec.unmarshalOID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Properties = data
+		case "circle":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("circle"))
+			data, err := ec.unmarshalOSearchCircleInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchCircleInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Circle = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSearchWhereInput unmarshals raw into the SearchWhereInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSearchWhereInput(ctx context.Context, raw any) (SearchWhereInput, error) {
+	var out SearchWhereInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SearchWhereInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputSeatSelectionInput(ctx context.Context, obj any) (SeatSelectionInput, error) {
 	var it SeatSelectionInput
 	if obj == nil {
@@ -45523,6 +48973,80 @@ func UnmarshalSeatsInput(ctx context.Context, raw any) (SeatsInput, error) {
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputSetBookingWindowInput(ctx context.Context, obj any) (SetBookingWindowInput, error) {
+	var it SetBookingWindowInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["minAdvanceDays"]; !present {
+		asMap["minAdvanceDays"] = 0
+	}
+
+	fieldsInOrder := [...]string{"property", "ratePlan", "minAdvanceDays", "maxAdvanceDays", "cutoffTime"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "ratePlan":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlan"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlan = data
+		case "minAdvanceDays":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minAdvanceDays"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MinAdvanceDays = data
+		case "maxAdvanceDays":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxAdvanceDays"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MaxAdvanceDays = data
+		case "cutoffTime":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("cutoffTime"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CutoffTime = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetBookingWindowInput unmarshals raw into the SetBookingWindowInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetBookingWindowInput(ctx context.Context, raw any) (SetBookingWindowInput, error) {
+	var out SetBookingWindowInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetBookingWindowInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputSetCancellationPolicyInput(ctx context.Context, obj any) (SetCancellationPolicyInput, error) {
 	var it SetCancellationPolicyInput
 	if obj == nil {
@@ -45544,7 +49068,7 @@ func (ec *executionContext) unmarshalInputSetCancellationPolicyInput(ctx context
 		asMap["finalFee"] = map[string]any{"basisPoints": 10000}
 	}
 
-	fieldsInOrder := [...]string{"show", "venue", "property", "name", "checkInTime", "steps", "finalFee"}
+	fieldsInOrder := [...]string{"show", "venue", "property", "ratePlan", "name", "checkInTime", "steps", "finalFee"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -45572,6 +49096,13 @@ func (ec *executionContext) unmarshalInputSetCancellationPolicyInput(ctx context
 				return it, err
 			}
 			it.Property = data
+		case "ratePlan":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlan"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlan = data
 		case "name":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
 			data, err := ec.unmarshalNString2string(ctx, v)
@@ -45628,7 +49159,11 @@ func (ec *executionContext) unmarshalInputSetChannelSalesInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"channel", "shows", "properties", "commissionBasisPoints"}
+	if _, present := asMap["standardRate"]; !present {
+		asMap["standardRate"] = true
+	}
+
+	fieldsInOrder := [...]string{"channel", "shows", "properties", "ratePlans", "standardRate", "commissionBasisPoints"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -45656,6 +49191,20 @@ func (ec *executionContext) unmarshalInputSetChannelSalesInput(ctx context.Conte
 				return it, err
 			}
 			it.Properties = data
+		case "ratePlans":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlans"))
+			data, err := ec.unmarshalOID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlans = data
+		case "standardRate":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("standardRate"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StandardRate = data
 		case "commissionBasisPoints":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("commissionBasisPoints"))
 			data, err := ec.unmarshalNInt2int64(ctx, v)
@@ -45740,7 +49289,7 @@ func (ec *executionContext) unmarshalInputSetNightsInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"requestKey", "roomType", "property", "nights", "change"}
+	fieldsInOrder := [...]string{"requestKey", "roomType", "property", "ratePlan", "nights", "change"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -45768,6 +49317,13 @@ func (ec *executionContext) unmarshalInputSetNightsInput(ctx context.Context, ob
 				return it, err
 			}
 			it.Property = data
+		case "ratePlan":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlan"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlan = data
 		case "nights":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nights"))
 			data, err := ec.unmarshalNNightRangeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightRangeInput(ctx, v)
@@ -46069,7 +49625,7 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"show", "property", "holdSeconds", "maxExtensions", "maxHoldSeconds", "processingSeconds", "graceSeconds", "latePayment", "onDecline", "maxSeatsPerHold", "maxQuantityPerHold", "maxNightsPerStay", "maxActiveHoldsPerBuyer", "maxActiveHoldsPerInstrument", "maxUnitsPerBuyer", "admissionRequired", "capture", "orphanSeats"}
+	fieldsInOrder := [...]string{"show", "property", "holdSeconds", "maxExtensions", "maxHoldSeconds", "processingSeconds", "graceSeconds", "latePayment", "onDecline", "maxSeatsPerHold", "maxQuantityPerHold", "maxNightsPerStay", "maxActiveHoldsPerBuyer", "maxActiveHoldsPerInstrument", "maxUnitsPerBuyer", "maxRemainingShown", "admissionRequired", "capture", "orphanSeats"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -46181,6 +49737,13 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 				return it, err
 			}
 			it.MaxUnitsPerBuyer = data
+		case "maxRemainingShown":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxRemainingShown"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MaxRemainingShown = data
 		case "admissionRequired":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("admissionRequired"))
 			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
@@ -46216,6 +49779,76 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 func UnmarshalSetTermsInput(ctx context.Context, raw any) (SetTermsInput, error) {
 	var out SetTermsInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetTermsInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputStayFilterInput(ctx context.Context, obj any) (StayFilterInput, error) {
+	var it StayFilterInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["amenities"]; !present {
+		asMap["amenities"] = []any{}
+	}
+	if _, present := asMap["refundable"]; !present {
+		asMap["refundable"] = false
+	}
+
+	fieldsInOrder := [...]string{"maxTotal", "minStars", "amenities", "refundable"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "maxTotal":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxTotal"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MaxTotal = data
+		case "minStars":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minStars"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MinStars = data
+		case "amenities":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("amenities"))
+			data, err := ec.unmarshalNAmenity2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenityᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Amenities = data
+		case "refundable":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("refundable"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Refundable = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalStayFilterInput unmarshals raw into the StayFilterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalStayFilterInput(ctx context.Context, raw any) (StayFilterInput, error) {
+	var out StayFilterInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "StayFilterInput", raw, &out)
 	return out, err
 }
 
@@ -46437,6 +50070,87 @@ func (ec *executionContext) unmarshalInputUpdateAllotmentInput(ctx context.Conte
 func UnmarshalUpdateAllotmentInput(ctx context.Context, raw any) (UpdateAllotmentInput, error) {
 	var out UpdateAllotmentInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateAllotmentInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputUpdateRatePlanInput(ctx context.Context, obj any) (UpdateRatePlanInput, error) {
+	var it UpdateRatePlanInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["ownPrices"]; !present {
+		asMap["ownPrices"] = false
+	}
+
+	fieldsInOrder := [...]string{"ratePlan", "name", "state", "refundable", "derivation", "ownPrices"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "ratePlan":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlan"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlan = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "state":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("state"))
+			data, err := ec.unmarshalORatePlanState2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanState(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.State = data
+		case "refundable":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("refundable"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Refundable = data
+		case "derivation":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("derivation"))
+			data, err := ec.unmarshalORatePlanDerivationInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanDerivationInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Derivation = data
+		case "ownPrices":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ownPrices"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OwnPrices = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalUpdateRatePlanInput unmarshals raw into the UpdateRatePlanInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateRatePlanInput(ctx context.Context, raw any) (UpdateRatePlanInput, error) {
+	var out UpdateRatePlanInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateRatePlanInput", raw, &out)
 	return out, err
 }
 
@@ -46999,6 +50713,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._RoomType(ctx, sel, obj)
+	case RatePlan:
+		return ec._RatePlan(ctx, sel, &obj)
+	case *RatePlan:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RatePlan(ctx, sel, obj)
 	case Property:
 		return ec._Property(ctx, sel, &obj)
 	case *Property:
@@ -48894,6 +52615,49 @@ func (ec *executionContext) _BookingRefused(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var bookingWindowImplementors = []string{"BookingWindow"}
+
+func (ec *executionContext) _BookingWindow(ctx context.Context, sel ast.SelectionSet, obj *BookingWindow) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, bookingWindowImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("BookingWindow")
+		case "minAdvanceDays":
+			out.Values[i] = ec._BookingWindow_minAdvanceDays(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxAdvanceDays":
+			out.Values[i] = ec._BookingWindow_maxAdvanceDays(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cutoffTime":
+			out.Values[i] = ec._BookingWindow_cutoffTime(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var calendarImplementors = []string{"Calendar"}
 
 func (ec *executionContext) _Calendar(ctx context.Context, sel ast.SelectionSet, obj *Calendar) graphql.Marshaler {
@@ -48958,8 +52722,18 @@ func (ec *executionContext) _CalendarNight(ctx context.Context, sel ast.Selectio
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "availableIsMore":
+			out.Values[i] = ec._CalendarNight_availableIsMore(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "price":
 			out.Values[i] = ec._CalendarNight_price(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lowestPrice":
+			out.Values[i] = ec._CalendarNight_lowestPrice(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -49736,6 +53510,16 @@ func (ec *executionContext) _ChannelSales(ctx context.Context, sel ast.Selection
 		case "propertyIds":
 			out.Values[i] = ec._ChannelSales_propertyIds(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "ratePlanIds":
+			out.Values[i] = ec._ChannelSales_ratePlanIds(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "standardRate":
+			out.Values[i] = ec._ChannelSales_standardRate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "commissionBasisPoints":
@@ -50675,6 +54459,141 @@ func (ec *executionContext) _HoldRefused(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var hotelDescriptionImplementors = []string{"HotelDescription"}
+
+func (ec *executionContext) _HotelDescription(ctx context.Context, sel ast.SelectionSet, obj *HotelDescription) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, hotelDescriptionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("HotelDescription")
+		case "latitude":
+			out.Values[i] = ec._HotelDescription_latitude(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "longitude":
+			out.Values[i] = ec._HotelDescription_longitude(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "stars":
+			out.Values[i] = ec._HotelDescription_stars(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "amenities":
+			out.Values[i] = ec._HotelDescription_amenities(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var hotelStaysImplementors = []string{"HotelStays"}
+
+func (ec *executionContext) _HotelStays(ctx context.Context, sel ast.SelectionSet, obj *HotelStays) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, hotelStaysImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("HotelStays")
+		case "property":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._HotelStays_property(ctx, field, obj)
+				})
+		case "distanceMetres":
+			out.Values[i] = ec._HotelStays_distanceMetres(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "offers":
+			out.Values[i] = ec._HotelStays_offers(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "alternatives":
+			out.Values[i] = ec._HotelStays_alternatives(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var hotelStaysEdgeImplementors = []string{"HotelStaysEdge"}
+
+func (ec *executionContext) _HotelStaysEdge(ctx context.Context, sel ast.SelectionSet, obj *HotelStaysEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, hotelStaysEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("HotelStaysEdge")
+		case "cursor":
+			out.Values[i] = ec._HotelStaysEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._HotelStaysEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var keptSeatImplementors = []string{"KeptSeat"}
 
 func (ec *executionContext) _KeptSeat(ctx context.Context, sel ast.SelectionSet, obj *KeptSeat) graphql.Marshaler {
@@ -51470,6 +55389,34 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "createRatePlan":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createRatePlan(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateRatePlan":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateRatePlan(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setBookingWindow":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setBookingWindow(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "describeHotel":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_describeHotel(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "importChart":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_importChart(ctx, field)
@@ -51886,6 +55833,11 @@ func (ec *executionContext) _NightsJob(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "ratePlanId":
+			out.Values[i] = ec._NightsJob_ratePlanId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "from":
 			out.Values[i] = ec._NightsJob_from(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -52072,6 +56024,59 @@ func (ec *executionContext) _NightsSet(ctx context.Context, sel ast.SelectionSet
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._NightsSet_job(ctx, field, obj)
 				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var objectionImplementors = []string{"Objection"}
+
+func (ec *executionContext) _Objection(ctx context.Context, sel ast.SelectionSet, obj *Objection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, objectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Objection")
+		case "code":
+			out.Values[i] = ec._Objection_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "level":
+			out.Values[i] = ec._Objection_level(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "night":
+			out.Values[i] = ec._Objection_night(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "limit":
+			out.Values[i] = ec._Objection_limit(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "available":
+			out.Values[i] = ec._Objection_available(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -53309,6 +57314,18 @@ func (ec *executionContext) _Property(ctx context.Context, sel ast.SelectionSet,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Property_calendar(ctx, field, obj)
 				})
+		case "ratePlans":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_ratePlans(ctx, field, obj)
+				})
+		case "bookingWindow":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_bookingWindow(ctx, field, obj)
+				})
 		case "occupancy":
 			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
 				true, true,
@@ -53320,6 +57337,12 @@ func (ec *executionContext) _Property(ctx context.Context, sel ast.SelectionSet,
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Property_pickUp(ctx, field, obj)
+				})
+		case "description":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_description(ctx, field, obj)
 				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -53612,6 +57635,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_presaleCodes(ctx, field)
 				})
+		case "whyNot":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_whyNot(ctx, field)
+				})
 		case "seatHistory":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, true,
@@ -53629,6 +57658,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_nightHistory(ctx, field)
+				})
+		case "searchStays":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_searchStays(ctx, field)
 				})
 		case "shows":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
@@ -53727,6 +57762,124 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			})
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var ratePlanImplementors = []string{"RatePlan", "Node"}
+
+func (ec *executionContext) _RatePlan(ctx context.Context, sel ast.SelectionSet, obj *RatePlan) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, ratePlanImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RatePlan")
+		case "id":
+			out.Values[i] = ec._RatePlan_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "code":
+			out.Values[i] = ec._RatePlan_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._RatePlan_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._RatePlan_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "refundable":
+			out.Values[i] = ec._RatePlan_refundable(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "derivation":
+			out.Values[i] = ec._RatePlan_derivation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "bookingWindow":
+			out.Values[i] = ec._RatePlan_bookingWindow(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "cancellationPolicy":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._RatePlan_cancellationPolicy(ctx, field, obj)
+				})
+		case "property":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._RatePlan_property(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var ratePlanDerivationImplementors = []string{"RatePlanDerivation"}
+
+func (ec *executionContext) _RatePlanDerivation(ctx context.Context, sel ast.SelectionSet, obj *RatePlanDerivation) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, ratePlanDerivationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RatePlanDerivation")
+		case "parentId":
+			out.Values[i] = ec._RatePlanDerivation_parentId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "basisPoints":
+			out.Values[i] = ec._RatePlanDerivation_basisPoints(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "amountMinor":
+			out.Values[i] = ec._RatePlanDerivation_amountMinor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -53918,6 +58071,11 @@ func (ec *executionContext) _RefusedLine(ctx context.Context, sel ast.SelectionS
 		case "code":
 			out.Values[i] = ec._RefusedLine_code(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "level":
+			out.Values[i] = ec._RefusedLine_level(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "seatId":
@@ -55356,6 +59514,176 @@ func (ec *executionContext) _Size(ctx context.Context, sel ast.SelectionSet, obj
 	return out
 }
 
+var stayLeftOutImplementors = []string{"StayLeftOut"}
+
+func (ec *executionContext) _StayLeftOut(ctx context.Context, sel ast.SelectionSet, obj *StayLeftOut) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, stayLeftOutImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StayLeftOut")
+		case "code":
+			out.Values[i] = ec._StayLeftOut_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rates":
+			out.Values[i] = ec._StayLeftOut_rates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var stayOfferImplementors = []string{"StayOffer"}
+
+func (ec *executionContext) _StayOffer(ctx context.Context, sel ast.SelectionSet, obj *StayOffer) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, stayOfferImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StayOffer")
+		case "roomType":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._StayOffer_roomType(ctx, field, obj)
+				})
+		case "ratePlanId":
+			out.Values[i] = ec._StayOffer_ratePlanId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "checkIn":
+			out.Values[i] = ec._StayOffer_checkIn(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "checkOut":
+			out.Values[i] = ec._StayOffer_checkOut(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "total":
+			out.Values[i] = ec._StayOffer_total(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "refundable":
+			out.Values[i] = ec._StayOffer_refundable(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "remaining":
+			out.Values[i] = ec._StayOffer_remaining(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "remainingIsMore":
+			out.Values[i] = ec._StayOffer_remainingIsMore(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var staySearchImplementors = []string{"StaySearch"}
+
+func (ec *executionContext) _StaySearch(ctx context.Context, sel ast.SelectionSet, obj *StaySearch) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, staySearchImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StaySearch")
+		case "asOf":
+			out.Values[i] = ec._StaySearch_asOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "hotelCount":
+			out.Values[i] = ec._StaySearch_hotelCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "offerCount":
+			out.Values[i] = ec._StaySearch_offerCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "leftOut":
+			out.Values[i] = ec._StaySearch_leftOut(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "edges":
+			out.Values[i] = ec._StaySearch_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._StaySearch_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._StaySearch_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var subscriptionImplementors = []string{"Subscription"}
 
 func (ec *executionContext) _Subscription(ctx context.Context, sel ast.SelectionSet) func(ctx context.Context) graphql.Marshaler {
@@ -55679,6 +60007,11 @@ func (ec *executionContext) _Terms(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "maxRemainingShown":
+			out.Values[i] = ec._Terms_maxRemainingShown(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "admissionRequired":
 			out.Values[i] = ec._Terms_admissionRequired(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -55771,6 +60104,12 @@ func (ec *executionContext) _Unit(ctx context.Context, sel ast.SelectionSet, obj
 				true, false,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Unit_roomType(ctx, field, obj)
+				})
+		case "ratePlan":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Unit_ratePlan(ctx, field, obj)
 				})
 		case "night":
 			out.Values[i] = ec._Unit_night(ctx, field, obj)
@@ -56991,6 +61330,44 @@ func (ec *executionContext) _WebhookEndpointSecret(ctx context.Context, sel ast.
 	return out
 }
 
+var whyNotImplementors = []string{"WhyNot"}
+
+func (ec *executionContext) _WhyNot(ctx context.Context, sel ast.SelectionSet, obj *WhyNot) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, whyNotImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WhyNot")
+		case "asOf":
+			out.Values[i] = ec._WhyNot_asOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "objections":
+			out.Values[i] = ec._WhyNot_objections(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var zoneImplementors = []string{"Zone"}
 
 func (ec *executionContext) _Zone(ctx context.Context, sel ast.SelectionSet, obj *Zone) graphql.Marshaler {
@@ -57615,6 +61992,46 @@ func (ec *executionContext) marshalNAllotmentStock2ᚕgithubᚗcomᚋholdfastᚋ
 	return ret
 }
 
+func (ec *executionContext) unmarshalNAmenity2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenity(ctx context.Context, v any) (Amenity, error) {
+	var res Amenity
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAmenity2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenity(ctx context.Context, sel ast.SelectionSet, v Amenity) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNAmenity2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenityᚄ(ctx context.Context, v any) ([]Amenity, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]Amenity, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAmenity2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenity(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNAmenity2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenityᚄ(ctx context.Context, sel ast.SelectionSet, v []Amenity) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAmenity2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenity(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNArea2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐArea(ctx context.Context, sel ast.SelectionSet, v Area) graphql.Marshaler {
 	return ec._Area(ctx, sel, &v)
 }
@@ -57890,6 +62307,18 @@ func (ec *executionContext) unmarshalNBookingState2githubᚗcomᚋholdfastᚋhol
 
 func (ec *executionContext) marshalNBookingState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingState(ctx context.Context, sel ast.SelectionSet, v BookingState) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNBookingWindow2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingWindow(ctx context.Context, sel ast.SelectionSet, v BookingWindow) graphql.Marshaler {
+	return ec._BookingWindow(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNBookingWindow2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingWindow(ctx context.Context, sel ast.SelectionSet, v *BookingWindow) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "BookingWindow!")
+		return graphql.Null
+	}
+	return ec._BookingWindow(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNBoolean2bool(ctx context.Context, v any) (bool, error) {
@@ -58350,6 +62779,11 @@ func (ec *executionContext) unmarshalNCreatePresaleCodesInput2githubᚗcomᚋhol
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNCreateRatePlanInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateRatePlanInput(ctx context.Context, v any) (CreateRatePlanInput, error) {
+	res, err := ec.unmarshalInputCreateRatePlanInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateRoomTypeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateRoomTypeInput(ctx context.Context, v any) (CreateRoomTypeInput, error) {
 	res, err := ec.unmarshalInputCreateRoomTypeInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -58475,6 +62909,11 @@ func (ec *executionContext) marshalNDateTime2timeᚐTime(ctx context.Context, se
 
 func (ec *executionContext) unmarshalNDeleteWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeleteWebhookEndpointInput(ctx context.Context, v any) (DeleteWebhookEndpointInput, error) {
 	res, err := ec.unmarshalInputDeleteWebhookEndpointInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNDescribeHotelInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDescribeHotelInput(ctx context.Context, v any) (DescribeHotelInput, error) {
+	res, err := ec.unmarshalInputDescribeHotelInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -58617,6 +63056,20 @@ func (ec *executionContext) unmarshalNGuestsInput2githubᚗcomᚋholdfastᚋhold
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNGuestsInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInputᚄ(ctx context.Context, v any) ([]GuestsInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]GuestsInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNGuestsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) marshalNHold2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHold(ctx context.Context, sel ast.SelectionSet, v Hold) graphql.Marshaler {
 	return ec._Hold(ctx, sel, &v)
 }
@@ -58676,6 +63129,54 @@ func (ec *executionContext) unmarshalNHoldState2githubᚗcomᚋholdfastᚋholdfa
 
 func (ec *executionContext) marshalNHoldState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHoldState(ctx context.Context, sel ast.SelectionSet, v HoldState) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNHotelDescription2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelDescription(ctx context.Context, sel ast.SelectionSet, v *HotelDescription) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "HotelDescription!")
+		return graphql.Null
+	}
+	return ec._HotelDescription(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNHotelStays2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStays(ctx context.Context, sel ast.SelectionSet, v HotelStays) graphql.Marshaler {
+	return ec._HotelStays(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNHotelStays2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStaysᚄ(ctx context.Context, sel ast.SelectionSet, v []HotelStays) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNHotelStays2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStays(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNHotelStaysEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStaysEdge(ctx context.Context, sel ast.SelectionSet, v HotelStaysEdge) graphql.Marshaler {
+	return ec._HotelStaysEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNHotelStaysEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStaysEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []HotelStaysEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNHotelStaysEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStaysEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNID2string(ctx context.Context, v any) (string, error) {
@@ -59225,6 +63726,26 @@ func (ec *executionContext) marshalNNightsSet2ᚖgithubᚗcomᚋholdfastᚋholdf
 	return ec._NightsSet(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNObjection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐObjection(ctx context.Context, sel ast.SelectionSet, v Objection) graphql.Marshaler {
+	return ec._Objection(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNObjection2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐObjectionᚄ(ctx context.Context, sel ast.SelectionSet, v []Objection) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNObjection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐObjection(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNOccupancyReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOccupancyReport(ctx context.Context, sel ast.SelectionSet, v *OccupancyReport) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "OccupancyReport!")
@@ -59694,6 +64215,44 @@ func (ec *executionContext) marshalNPropertyEdge2ᚕgithubᚗcomᚋholdfastᚋho
 	return ret
 }
 
+func (ec *executionContext) marshalNRatePlan2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx context.Context, sel ast.SelectionSet, v RatePlan) graphql.Marshaler {
+	return ec._RatePlan(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRatePlan2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanᚄ(ctx context.Context, sel ast.SelectionSet, v []RatePlan) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRatePlan2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRatePlan2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx context.Context, sel ast.SelectionSet, v *RatePlan) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RatePlan!")
+		return graphql.Null
+	}
+	return ec._RatePlan(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNRatePlanState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanState(ctx context.Context, v any) (RatePlanState, error) {
+	var res RatePlanState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRatePlanState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanState(ctx context.Context, sel ast.SelectionSet, v RatePlanState) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNRefund2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefund(ctx context.Context, sel ast.SelectionSet, v Refund) graphql.Marshaler {
 	return ec._Refund(ctx, sel, &v)
 }
@@ -60031,6 +64590,11 @@ func (ec *executionContext) marshalNRow2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋ
 	return ret
 }
 
+func (ec *executionContext) unmarshalNSearchStaysInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchStaysInput(ctx context.Context, v any) (SearchStaysInput, error) {
+	res, err := ec.unmarshalInputSearchStaysInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNSeat2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeat(ctx context.Context, sel ast.SelectionSet, v Seat) graphql.Marshaler {
 	return ec._Seat(ctx, sel, &v)
 }
@@ -60246,6 +64810,11 @@ func (ec *executionContext) marshalNSeatStatus2githubᚗcomᚋholdfastᚋholdfas
 	return v
 }
 
+func (ec *executionContext) unmarshalNSetBookingWindowInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetBookingWindowInput(ctx context.Context, v any) (SetBookingWindowInput, error) {
+	res, err := ec.unmarshalInputSetBookingWindowInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNSetCancellationPolicyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetCancellationPolicyInput(ctx context.Context, v any) (SetCancellationPolicyInput, error) {
 	res, err := ec.unmarshalInputSetCancellationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -60364,6 +64933,69 @@ func (ec *executionContext) marshalNShowState2githubᚗcomᚋholdfastᚋholdfast
 
 func (ec *executionContext) marshalNSize2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSize(ctx context.Context, sel ast.SelectionSet, v Size) graphql.Marshaler {
 	return ec._Size(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNStayInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayInput(ctx context.Context, v any) (StayInput, error) {
+	res, err := ec.unmarshalInputStayInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNStayLeftOut2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayLeftOut(ctx context.Context, sel ast.SelectionSet, v StayLeftOut) graphql.Marshaler {
+	return ec._StayLeftOut(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNStayLeftOut2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayLeftOutᚄ(ctx context.Context, sel ast.SelectionSet, v []StayLeftOut) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNStayLeftOut2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayLeftOut(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNStayOffer2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayOffer(ctx context.Context, sel ast.SelectionSet, v StayOffer) graphql.Marshaler {
+	return ec._StayOffer(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNStayOffer2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayOfferᚄ(ctx context.Context, sel ast.SelectionSet, v []StayOffer) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNStayOffer2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayOffer(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNStaySearch2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStaySearch(ctx context.Context, sel ast.SelectionSet, v *StaySearch) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "StaySearch!")
+		return graphql.Null
+	}
+	return ec._StaySearch(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNStaySort2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStaySort(ctx context.Context, v any) (StaySort, error) {
+	var res StaySort
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNStaySort2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStaySort(ctx context.Context, sel ast.SelectionSet, v StaySort) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) unmarshalNString2string(ctx context.Context, v any) (string, error) {
@@ -60622,6 +65254,11 @@ func (ec *executionContext) marshalNUnresolvedReason2githubᚗcomᚋholdfastᚋh
 
 func (ec *executionContext) unmarshalNUpdateAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateAllotmentInput(ctx context.Context, v any) (UpdateAllotmentInput, error) {
 	res, err := ec.unmarshalInputUpdateAllotmentInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpdateRatePlanInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateRatePlanInput(ctx context.Context, v any) (UpdateRatePlanInput, error) {
+	res, err := ec.unmarshalInputUpdateRatePlanInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -60890,6 +65527,14 @@ func (ec *executionContext) unmarshalNWeekday2githubᚗcomᚋholdfastᚋholdfast
 
 func (ec *executionContext) marshalNWeekday2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekday(ctx context.Context, sel ast.SelectionSet, v Weekday) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNWhyNot2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWhyNot(ctx context.Context, sel ast.SelectionSet, v *WhyNot) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "WhyNot!")
+		return graphql.Null
+	}
+	return ec._WhyNot(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNZone2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐZone(ctx context.Context, sel ast.SelectionSet, v Zone) graphql.Marshaler {
@@ -61251,6 +65896,23 @@ func (ec *executionContext) marshalODateTime2ᚖtimeᚐTime(ctx context.Context,
 	return res
 }
 
+func (ec *executionContext) unmarshalOFloat2ᚖfloat64(ctx context.Context, v any) (*float64, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := graphql.UnmarshalFloatContext(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOFloat2ᚖfloat64(ctx context.Context, sel ast.SelectionSet, v *float64) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	res := graphql.MarshalFloatContext(*v)
+	return graphql.WrapContextMarshaler(ctx, res)
+}
+
 func (ec *executionContext) unmarshalOGuestsInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInputᚄ(ctx context.Context, v any) ([]GuestsInput, error) {
 	if v == nil {
 		return nil, nil
@@ -61266,6 +65928,14 @@ func (ec *executionContext) unmarshalOGuestsInput2ᚕgithubᚗcomᚋholdfastᚋh
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) unmarshalOGuestsInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInput(ctx context.Context, v any) (*GuestsInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputGuestsInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOHold2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHold(ctx context.Context, sel ast.SelectionSet, v *Hold) graphql.Marshaler {
@@ -61554,11 +66224,89 @@ func (ec *executionContext) marshalOProperty2ᚖgithubᚗcomᚋholdfastᚋholdfa
 	return ec._Property(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalORatePlan2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx context.Context, sel ast.SelectionSet, v *RatePlan) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RatePlan(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORatePlanDerivation2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanDerivation(ctx context.Context, sel ast.SelectionSet, v *RatePlanDerivation) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RatePlanDerivation(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalORatePlanDerivationInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanDerivationInput(ctx context.Context, v any) (*RatePlanDerivationInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputRatePlanDerivationInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalORatePlanState2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanState(ctx context.Context, v any) (*RatePlanState, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(RatePlanState)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalORatePlanState2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanState(ctx context.Context, sel ast.SelectionSet, v *RatePlanState) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) marshalORoomType2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomType(ctx context.Context, sel ast.SelectionSet, v *RoomType) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._RoomType(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalORuleLevel2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRuleLevel(ctx context.Context, v any) (*RuleLevel, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(RuleLevel)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalORuleLevel2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRuleLevel(ctx context.Context, sel ast.SelectionSet, v *RuleLevel) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
+func (ec *executionContext) unmarshalOSearchCircleInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchCircleInput(ctx context.Context, v any) (*SearchCircleInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputSearchCircleInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOSearchMonthInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchMonthInput(ctx context.Context, v any) (*SearchMonthInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputSearchMonthInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOSearchWhereInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchWhereInput(ctx context.Context, v any) (*SearchWhereInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputSearchWhereInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOSeat2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeat(ctx context.Context, sel ast.SelectionSet, v *Seat) graphql.Marshaler {
@@ -61618,6 +66366,14 @@ func (ec *executionContext) marshalOSize2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 		return graphql.Null
 	}
 	return ec._Size(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOStayFilterInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayFilterInput(ctx context.Context, v any) (*StayFilterInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputStayFilterInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalOStayInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayInput(ctx context.Context, v any) (*StayInput, error) {

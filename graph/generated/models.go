@@ -631,6 +631,17 @@ func (BookingRefused) IsMarkNoShowResult() {}
 
 func (BookingRefused) IsRefusal() {}
 
+// When stays may be booked, in days of the hotel's calendar before the arrival, both edges included.
+type BookingWindow struct {
+	// How many days before the arrival at the latest.
+	MinAdvanceDays int64 `json:"minAdvanceDays"`
+	// How many days before the arrival at the earliest; null is no bound.
+	MaxAdvanceDays *int64 `json:"maxAdvanceDays"`
+	// The last minute at which a stay is booked on the last of these days, such as "18:00", by the hotel's
+	// clock; null is all day.
+	CutoffTime *string `json:"cutoffTime"`
+}
+
 // What can be had at a hotel, night by night.
 type Calendar struct {
 	// When it was true, by the database's clock.
@@ -645,10 +656,16 @@ type CalendarNight struct {
 	RoomTypeID string `json:"roomTypeId"`
 	// The night: the date on which it begins, in the hotel's calendar.
 	Night civil.Date `json:"night"`
-	// How many rooms can be held; the hotel's house limit is considered.
+	// How many rooms can be held; the hotel's house limit is considered. As many as the terms show.
 	Available int64 `json:"available"`
-	// The price of one room; null when no rate is loaded, and then the night is not on sale.
+	// Whether there are more than available says.
+	AvailableIsMore bool `json:"availableIsMore"`
+	// The price of one room at the standard rate, or at the rate plan that was asked for; null when no rate is
+	// loaded, and then the night is not sold so.
 	Price *Money `json:"price"`
+	// What one room costs the party for this night alone, at the cheapest rate that the channel sells and that
+	// is not closed on it; null when there is none.
+	LowestPrice *Money `json:"lowestPrice"`
 	// Whether the night is closed for sale.
 	StopSell bool `json:"stopSell"`
 	// Whether no stay may begin on this night.
@@ -939,6 +956,10 @@ type ChannelSales struct {
 	ShowIds []string `json:"showIds"`
 	// The only hotels that it sells; null is every one, later ones included.
 	PropertyIds []string `json:"propertyIds"`
+	// The only rate plans that it sells; null is every one, later ones included.
+	RatePlanIds []string `json:"ratePlanIds"`
+	// Whether it sells at the standard rate, too.
+	StandardRate bool `json:"standardRate"`
 	// Its commission in hundredths of a percent of a booking's total.
 	CommissionBasisPoints int64 `json:"commissionBasisPoints"`
 }
@@ -1148,6 +1169,22 @@ type CreatePresaleCodesInput struct {
 	ClosesAt *time.Time `json:"closesAt"`
 }
 
+// A rate plan to be.
+type CreateRatePlanInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The hotel.
+	Property string `json:"property"`
+	// What systems call it: 1 to 32 letters, digits, dots, dashes and underscores. It stays.
+	Code string `json:"code"`
+	// The name for people, 1 to 200 characters.
+	Name string `json:"name"`
+	// Whether money is given back for cancellations, where the plan has no policy of its own.
+	Refundable bool `json:"refundable"`
+	// How its prices follow from others; by default it has its own, which setNights sets.
+	Derivation *RatePlanDerivationInput `json:"derivation"`
+}
+
 // A room type to be.
 type CreateRoomTypeInput struct {
 	// The request's own key, 1 to 255 characters.
@@ -1280,6 +1317,20 @@ type CustomerSecretCreated struct {
 type DeleteWebhookEndpointInput struct {
 	// The endpoint.
 	Endpoint string `json:"endpoint"`
+}
+
+// A hotel's description.
+type DescribeHotelInput struct {
+	// The hotel.
+	Property string `json:"property"`
+	// Degrees north, -90 to 90, to six places; with longitude or not at all.
+	Latitude *float64 `json:"latitude"`
+	// Degrees east, -180 to 180, to six places.
+	Longitude *float64 `json:"longitude"`
+	// 1 to 5.
+	Stars *int64 `json:"stars"`
+	// What it has, each once.
+	Amenities []Amenity `json:"amenities"`
 }
 
 // A payment that the buyer's bank asks back (a chargeback).
@@ -1468,6 +1519,38 @@ type HostedPaymentInput struct {
 	// Where the page sends the buyer back to: an https URL of up to 2000 characters. Coming back is no
 	// proof of a payment: ask for the booking.
 	ReturnURL string `json:"returnUrl"`
+}
+
+// Where a hotel is and what it has.
+type HotelDescription struct {
+	// Degrees north, or null.
+	Latitude *float64 `json:"latitude"`
+	// Degrees east, or null.
+	Longitude *float64 `json:"longitude"`
+	// 1 to 5, or null.
+	Stars *int64 `json:"stars"`
+	// What it has.
+	Amenities []Amenity `json:"amenities"`
+}
+
+// What a hotel offers.
+type HotelStays struct {
+	// How far it is from the point asked for, in metres; null without one.
+	DistanceMetres *int64 `json:"distanceMetres"`
+	// The cheapest offer of each room type, the cheapest first; empty where there is none.
+	Offers []StayOffer `json:"offers"`
+	// Where offers is empty: the cheapest offer of each of the nearest days of arrival that have one, the nearest
+	// first, at most three.
+	Alternatives []StayOffer          `json:"alternatives"`
+	Source       inventory.HotelStays `json:"-"`
+}
+
+// A hotel in a page.
+type HotelStaysEdge struct {
+	// Where the hotel stands in the list.
+	Cursor string `json:"cursor"`
+	// The hotel.
+	Node HotelStays `json:"node"`
 }
 
 // A seating plan to be stored.
@@ -1778,6 +1861,8 @@ type NightsJob struct {
 	PropertyID string `json:"propertyId"`
 	// The room type; null for all of the hotel.
 	RoomTypeID *string `json:"roomTypeId"`
+	// The rate plan whose nights it sets; null for those of room types.
+	RatePlanID *string `json:"ratePlanId"`
 	// The first night.
 	From civil.Date `json:"from"`
 	// The last night, included.
@@ -1833,6 +1918,20 @@ type NightsSet struct {
 	// until it is below the limit.
 	Oversold []OversoldNight        `json:"oversold"`
 	Source   *inventory.NightsJobID `json:"-"`
+}
+
+// A rule that speaks against a stay, or a night with too few rooms.
+type Objection struct {
+	// The rule: a hold would be refused with the same code.
+	Code RefusalCode `json:"code"`
+	// Whose rule it is.
+	Level *RuleLevel `json:"level"`
+	// The night, or the date of arrival or departure; null for the stay as a whole.
+	Night *civil.Date `json:"night"`
+	// The bound that was exceeded: nights, guests, rooms, or days before the arrival.
+	Limit *int64 `json:"limit"`
+	// How many rooms are left of a night that has too few.
+	Available *int64 `json:"available"`
 }
 
 // What there is at a hotel and what is taken.
@@ -2285,6 +2384,49 @@ type PropertyEdge struct {
 type Query struct {
 }
 
+// What rooms are sold as, at prices and under rules of its own. What it says of a night speaks besides what
+// the room type says: neither lifts the other.
+type RatePlan struct {
+	// The public id.
+	ID string `json:"id"`
+	// What systems call it, such as "BAR"; of one hotel only one plan has it.
+	Code string `json:"code"`
+	// The name for people.
+	Name string `json:"name"`
+	// Whether it is sold.
+	State RatePlanState `json:"state"`
+	// Whether money is given back for cancellations, where it has no policy of its own.
+	Refundable bool `json:"refundable"`
+	// How its prices follow from others; null where it has its own.
+	Derivation *RatePlanDerivation `json:"derivation"`
+	// How long before the arrival it may be booked.
+	BookingWindow BookingWindow      `json:"bookingWindow"`
+	Source        inventory.RatePlan `json:"-"`
+}
+
+func (RatePlan) IsNode() {}
+
+// How the prices of a rate plan follow from others, rounded half up to the minor unit and never below zero.
+// Exactly one of basisPoints and amountMinor is set.
+type RatePlanDerivation struct {
+	// The plan whose prices are changed; null is the standard rate.
+	ParentID *string `json:"parentId"`
+	// What is added, in hundredths of a percent of the price; less than zero takes off.
+	BasisPoints *int64 `json:"basisPoints"`
+	// What is added, in minor units of the hotel's currency; less than zero takes off.
+	AmountMinor *int64 `json:"amountMinor"`
+}
+
+// How prices follow from others. Exactly one of basisPoints and amountMinor is given.
+type RatePlanDerivationInput struct {
+	// A plan of the same hotel with prices of its own; by default the standard rate.
+	Parent *string `json:"parent"`
+	// What is added, in hundredths of a percent of the price, -10000 to 100000.
+	BasisPoints *int64 `json:"basisPoints"`
+	// What is added, in minor units of the hotel's currency, -1000000000000 to 1000000000000.
+	AmountMinor *int64 `json:"amountMinor"`
+}
+
 // Money that is given back.
 type Refund struct {
 	// The public id.
@@ -2353,6 +2495,8 @@ type RefusedLine struct {
 	Line int64 `json:"line"`
 	// The rule that spoke.
 	Code RefusalCode `json:"code"`
+	// Whose rule spoke against a stay; null where the code is no rule of stays.
+	Level *RuleLevel `json:"level"`
 	// The seat's id.
 	SeatID *string `json:"seatId"`
 	// The pool's id.
@@ -2414,6 +2558,8 @@ type RemoveCancellationPolicyInput struct {
 	Venue *string `json:"venue"`
 	// The hotel.
 	Property *string `json:"property"`
+	// The rate plan.
+	RatePlan *string `json:"ratePlan"`
 }
 
 // A member to be removed.
@@ -2591,6 +2737,63 @@ type Row struct {
 	Position Point `json:"position"`
 	// The seats in the order in which they stand.
 	Seats []Seat `json:"seats"`
+}
+
+// Within a distance of a point.
+type SearchCircleInput struct {
+	// Degrees north, -90 to 90.
+	Latitude float64 `json:"latitude"`
+	// Degrees east, -180 to 180.
+	Longitude float64 `json:"longitude"`
+	// Kilometres, 1 to 500.
+	Kilometres int64 `json:"kilometres"`
+}
+
+// Any stay of so many nights that begins in a month.
+type SearchMonthInput struct {
+	// The year.
+	Year int64 `json:"year"`
+	// 1 to 12.
+	Month int64 `json:"month"`
+	// How many nights, 1 to 31.
+	Nights int64 `json:"nights"`
+}
+
+// Which hotels, when, for whom.
+type SearchStaysInput struct {
+	// Which hotels. Without anything all of the tenant, at most 500.
+	Where *SearchWhereInput `json:"where"`
+	// The day of arrival; with checkOut. Exactly one of it and month is given.
+	CheckIn *civil.Date `json:"checkIn"`
+	// The day of departure.
+	CheckOut *civil.Date `json:"checkOut"`
+	// The stay may begin up to so many days earlier or later, 0 to 7, and is as long.
+	FlexibleDays int64 `json:"flexibleDays"`
+	// Any day of arrival in a month.
+	Month *SearchMonthInput `json:"month"`
+	// How many rooms of one type, 1 to 100.
+	Rooms int64 `json:"rooms"`
+	// Who comes: one entry for each room, or one for all.
+	Guests []GuestsInput `json:"guests"`
+	// What the hotels are ordered by. Hotels that have nothing come last.
+	Sort StaySort `json:"sort"`
+	// Which offers are wanted.
+	Filter *StayFilterInput `json:"filter"`
+	// Where a hotel has nothing for the dates, how many days before and after other arrivals are looked for,
+	// 0 to 7. Flexible dates and months need none.
+	NearbyDays int64 `json:"nearbyDays"`
+}
+
+// Which hotels: at most one of city, properties and circle.
+type SearchWhereInput struct {
+	// The city, as the hotels name it, in capital or small letters; with country.
+	City *string `json:"city"`
+	// The ISO 3166 code of the country, such as "AT".
+	Country *string `json:"country"`
+	// These hotels, at most 500.
+	Properties []string `json:"properties"`
+	// Within a distance of a point.
+	Circle *SearchCircleInput `json:"circle"`
 }
 
 // One place that is sold as itself.
@@ -2813,6 +3016,21 @@ type SeatsInput struct {
 	Seats []string `json:"seats"`
 }
 
+// A booking window.
+type SetBookingWindowInput struct {
+	// The hotel. Exactly one of property and ratePlan is given.
+	Property *string `json:"property"`
+	// The rate plan.
+	RatePlan *string `json:"ratePlan"`
+	// How many days before the arrival a stay is booked at the latest, 0 to 730.
+	MinAdvanceDays int64 `json:"minAdvanceDays"`
+	// How many days before the arrival at the earliest, 0 to 730; by default there is no bound.
+	MaxAdvanceDays *int64 `json:"maxAdvanceDays"`
+	// The last minute at which a stay is booked on the last of these days, such as "18:00", by the hotel's
+	// clock; by default all day.
+	CutoffTime *string `json:"cutoffTime"`
+}
+
 // A cancellation policy to be written.
 type SetCancellationPolicyInput struct {
 	// The show that it is for.
@@ -2821,6 +3039,8 @@ type SetCancellationPolicyInput struct {
 	Venue *string `json:"venue"`
 	// The hotel that it is for.
 	Property *string `json:"property"`
+	// The rate plan that it is for.
+	RatePlan *string `json:"ratePlan"`
 	// What buyers are told, 1 to 100 characters.
 	Name string `json:"name"`
 	// From when guests of a hotel are expected, by its clock.
@@ -2839,6 +3059,10 @@ type SetChannelSalesInput struct {
 	Shows []string `json:"shows"`
 	// The only hotels that it sells, at most 1000; null is every one, later ones included.
 	Properties []string `json:"properties"`
+	// The only rate plans that it sells, at most 1000; null is every one, later ones included.
+	RatePlans []string `json:"ratePlans"`
+	// Whether it sells at the standard rate, too.
+	StandardRate bool `json:"standardRate"`
 	// Its commission in hundredths of a percent of a booking's total, 0 to 10000.
 	CommissionBasisPoints int64 `json:"commissionBasisPoints"`
 }
@@ -2860,6 +3084,9 @@ type SetNightsInput struct {
 	RoomType *string `json:"roomType"`
 	// The hotel: all its room types.
 	Property *string `json:"property"`
+	// The rate plan for which the change is set, on the nights of these room types. Then the change names the
+	// rate and restrictions alone, and speaks besides what the room types say.
+	RatePlan *string `json:"ratePlan"`
 	// Which nights.
 	Nights NightRangeInput `json:"nights"`
 	// What to set on each of them.
@@ -2942,6 +3169,8 @@ type SetTermsInput struct {
 	MaxActiveHoldsPerInstrument *int64 `json:"maxActiveHoldsPerInstrument"`
 	// 1 to 1000.
 	MaxUnitsPerBuyer *int64 `json:"maxUnitsPerBuyer"`
+	// Up to how many rooms calendars and searches say exactly what is left, 1 to 1000000.
+	MaxRemainingShown *int64 `json:"maxRemainingShown"`
 	// Whether a guest's hold needs an admission from the waiting room at all times.
 	AdmissionRequired *bool `json:"admissionRequired"`
 	// When a payment takes its money.
@@ -2997,6 +3226,18 @@ type Size struct {
 	Height float64 `json:"height"`
 }
 
+// Which offers are wanted.
+type StayFilterInput struct {
+	// The most that all rooms together may cost for the whole stay. Hotels that sell in another currency are left out.
+	MaxTotal *MoneyInput `json:"maxTotal"`
+	// The least stars, 1 to 5.
+	MinStars *int64 `json:"minStars"`
+	// What the hotel must have.
+	Amenities []Amenity `json:"amenities"`
+	// Only what can be cancelled for less than the whole price.
+	Refundable bool `json:"refundable"`
+}
+
 // Rooms of a type on every night from check-in to the night before check-out.
 type StayInput struct {
 	// The room type.
@@ -3012,6 +3253,52 @@ type StayInput struct {
 	// Who comes: one entry for each room, one for all rooms, or none. Then the price is that of the base
 	// occupancy.
 	Guests []GuestsInput `json:"guests"`
+}
+
+// A reason, and what it kept out.
+type StayLeftOut struct {
+	// The code with which placeHold would refuse.
+	Code RefusalCode `json:"code"`
+	// How many rates of room types.
+	Rates int64 `json:"rates"`
+}
+
+// A stay that could be held.
+type StayOffer struct {
+	// The rate plan that it is sold as; null is the standard rate.
+	RatePlanID *string `json:"ratePlanId"`
+	// The day of arrival.
+	CheckIn civil.Date `json:"checkIn"`
+	// The day of departure.
+	CheckOut civil.Date `json:"checkOut"`
+	// What all rooms cost for the whole stay.
+	Total Money `json:"total"`
+	// Whether it can be cancelled for less than the whole price at some time.
+	Refundable bool `json:"refundable"`
+	// How many rooms are left on each of its nights, as many as the terms show.
+	Remaining int64 `json:"remaining"`
+	// Whether there are more than remaining says.
+	RemainingIsMore bool                `json:"remainingIsMore"`
+	Source          inventory.StayOffer `json:"-"`
+}
+
+// A page of what was found.
+type StaySearch struct {
+	// When it was true, by the database's clock.
+	AsOf time.Time `json:"asOf"`
+	// How many hotels were looked at.
+	HotelCount int64 `json:"hotelCount"`
+	// How many of them have an offer.
+	OfferCount int64 `json:"offerCount"`
+	// What was left out and why: each rate of a room type once under each code that spoke against it on the
+	// dates nearest to those asked for.
+	LeftOut []StayLeftOut `json:"leftOut"`
+	// The hotels with their cursors.
+	Edges []HotelStaysEdge `json:"edges"`
+	// The hotels alone.
+	Nodes []HotelStays `json:"nodes"`
+	// Where the page stands in the list.
+	PageInfo PageInfo `json:"pageInfo"`
 }
 
 // What is told as it happens, over Server-Sent Events or a WebSocket.
@@ -3103,6 +3390,9 @@ type Terms struct {
 	// How many seats and pool units of one show a guest may have, in live holds and standing bookings
 	// together; null is no limit.
 	MaxUnitsPerBuyer *int64 `json:"maxUnitsPerBuyer"`
+	// Up to how many rooms calendars and searches say exactly what is left; of more they say that there are
+	// more. Null shows everything.
+	MaxRemainingShown *int64 `json:"maxRemainingShown"`
 	// Whether a guest's hold needs an admission from the waiting room at all times; while a waiting room is
 	// open, it does anyway.
 	AdmissionRequired bool `json:"admissionRequired"`
@@ -3236,6 +3526,22 @@ type UpdateAllotmentInput struct {
 	SellsShared *bool `json:"sellsShared"`
 	// When the unsold rest of what was not released goes to everybody.
 	Release *AllotmentReleaseInput `json:"release"`
+}
+
+// A change of a rate plan.
+type UpdateRatePlanInput struct {
+	// The rate plan.
+	RatePlan string `json:"ratePlan"`
+	// The name for people, 1 to 200 characters.
+	Name *string `json:"name"`
+	// Whether it is sold.
+	State *RatePlanState `json:"state"`
+	// Whether money is given back for cancellations, where the plan has no policy of its own.
+	Refundable *bool `json:"refundable"`
+	// How its prices follow from others from now on.
+	Derivation *RatePlanDerivationInput `json:"derivation"`
+	// Gives it prices of its own.
+	OwnPrices bool `json:"ownPrices"`
 }
 
 // What to set of a waiting room; null leaves a value as it is.
@@ -3542,6 +3848,14 @@ type WebhookEndpointSecret struct {
 	Secret *string `json:"secret"`
 }
 
+// Everything that speaks against a stay.
+type WhyNot struct {
+	// When it was true, by the database's clock.
+	AsOf time.Time `json:"asOf"`
+	// The rules that speak and the nights with too few rooms; empty where the stay could be held.
+	Objections []Objection `json:"objections"`
+}
+
 // A part of the hall that people know by name.
 type Zone struct {
 	// The name for people, such as "Stalls".
@@ -3688,6 +4002,118 @@ func (e *AllotmentState) UnmarshalJSON(b []byte) error {
 }
 
 func (e AllotmentState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What a hotel can have.
+type Amenity string
+
+const (
+	// Ways without steps.
+	AmenityAccessible Amenity = "ACCESSIBLE"
+	// Air conditioning.
+	AmenityAirConditioning Amenity = "AIR_CONDITIONING"
+	// A shuttle to the airport.
+	AmenityAirportShuttle Amenity = "AIRPORT_SHUTTLE"
+	// A bar.
+	AmenityBar Amenity = "BAR"
+	// Breakfast.
+	AmenityBreakfast Amenity = "BREAKFAST"
+	// Charging for electric cars.
+	AmenityEvCharging Amenity = "EV_CHARGING"
+	// Rooms for families.
+	AmenityFamilyRooms Amenity = "FAMILY_ROOMS"
+	// A fitness room.
+	AmenityFitness Amenity = "FITNESS"
+	// A kitchen of one's own.
+	AmenityKitchen Amenity = "KITCHEN"
+	// Laundry.
+	AmenityLaundry Amenity = "LAUNDRY"
+	// A lift.
+	AmenityLift Amenity = "LIFT"
+	// Meeting rooms.
+	AmenityMeetingRooms Amenity = "MEETING_ROOMS"
+	// Rooms where nobody smokes.
+	AmenityNonSmoking Amenity = "NON_SMOKING"
+	// Parking.
+	AmenityParking Amenity = "PARKING"
+	// Pets may come.
+	AmenityPets Amenity = "PETS"
+	// A swimming pool.
+	AmenityPool Amenity = "POOL"
+	// A restaurant.
+	AmenityRestaurant Amenity = "RESTAURANT"
+	// Room service.
+	AmenityRoomService Amenity = "ROOM_SERVICE"
+	// A sauna.
+	AmenitySauna Amenity = "SAUNA"
+	// Wi-Fi.
+	AmenityWifi Amenity = "WIFI"
+)
+
+var AllAmenity = []Amenity{
+	AmenityAccessible,
+	AmenityAirConditioning,
+	AmenityAirportShuttle,
+	AmenityBar,
+	AmenityBreakfast,
+	AmenityEvCharging,
+	AmenityFamilyRooms,
+	AmenityFitness,
+	AmenityKitchen,
+	AmenityLaundry,
+	AmenityLift,
+	AmenityMeetingRooms,
+	AmenityNonSmoking,
+	AmenityParking,
+	AmenityPets,
+	AmenityPool,
+	AmenityRestaurant,
+	AmenityRoomService,
+	AmenitySauna,
+	AmenityWifi,
+}
+
+func (e Amenity) IsValid() bool {
+	switch e {
+	case AmenityAccessible, AmenityAirConditioning, AmenityAirportShuttle, AmenityBar, AmenityBreakfast, AmenityEvCharging, AmenityFamilyRooms, AmenityFitness, AmenityKitchen, AmenityLaundry, AmenityLift, AmenityMeetingRooms, AmenityNonSmoking, AmenityParking, AmenityPets, AmenityPool, AmenityRestaurant, AmenityRoomService, AmenitySauna, AmenityWifi:
+		return true
+	}
+	return false
+}
+
+func (e Amenity) String() string {
+	return string(e)
+}
+
+func (e *Amenity) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = Amenity(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid Amenity", str)
+	}
+	return nil
+}
+
+func (e Amenity) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *Amenity) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e Amenity) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -5069,6 +5495,64 @@ func (e PaymentStepKind) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// Whether a rate plan is sold.
+type RatePlanState string
+
+const (
+	// It is sold.
+	RatePlanStateActive RatePlanState = "ACTIVE"
+	// Nothing is sold as it any more; what was sold stays.
+	RatePlanStateClosed RatePlanState = "CLOSED"
+)
+
+var AllRatePlanState = []RatePlanState{
+	RatePlanStateActive,
+	RatePlanStateClosed,
+}
+
+func (e RatePlanState) IsValid() bool {
+	switch e {
+	case RatePlanStateActive, RatePlanStateClosed:
+		return true
+	}
+	return false
+}
+
+func (e RatePlanState) String() string {
+	return string(e)
+}
+
+func (e *RatePlanState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = RatePlanState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid RatePlanState", str)
+	}
+	return nil
+}
+
+func (e RatePlanState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *RatePlanState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e RatePlanState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Where a refund stands.
 type RefundState string
 
@@ -5172,7 +5656,7 @@ const (
 	RefusalCodeSaleClosed RefusalCode = "SALE_CLOSED"
 	// The channel may not sell at present.
 	RefusalCodeChannelSuspended RefusalCode = "CHANNEL_SUSPENDED"
-	// The channel does not sell this show or hotel.
+	// The channel does not sell this show or hotel, or does not sell it as this rate plan.
 	RefusalCodeNotSoldByChannel RefusalCode = "NOT_SOLD_BY_CHANNEL"
 	// The seat is not in the block from which it was to be taken.
 	RefusalCodeNotInBlock RefusalCode = "NOT_IN_BLOCK"
@@ -5186,6 +5670,12 @@ const (
 	RefusalCodeLimitPerInstrument RefusalCode = "LIMIT_PER_INSTRUMENT"
 	// The stay has more nights than the terms allow.
 	RefusalCodeStayTooLong RefusalCode = "STAY_TOO_LONG"
+	// The arrival is further ahead than the hotel or the rate plan sells.
+	RefusalCodeTooEarlyToBook RefusalCode = "TOO_EARLY_TO_BOOK"
+	// The last moment to book an arrival on this date has passed.
+	RefusalCodeTooLateToBook RefusalCode = "TOO_LATE_TO_BOOK"
+	// The rate plan is not sold any more.
+	RefusalCodeRatePlanClosed RefusalCode = "RATE_PLAN_CLOSED"
 	// A room of the stay has more guests than its type takes.
 	RefusalCodeTooManyGuests RefusalCode = "TOO_MANY_GUESTS"
 	// The total differs from the one that was expected.
@@ -5271,6 +5761,9 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeLimitPerBuyer,
 	RefusalCodeLimitPerInstrument,
 	RefusalCodeStayTooLong,
+	RefusalCodeTooEarlyToBook,
+	RefusalCodeTooLateToBook,
+	RefusalCodeRatePlanClosed,
 	RefusalCodeTooManyGuests,
 	RefusalCodePriceChanged,
 	RefusalCodeHoldExpired,
@@ -5304,7 +5797,7 @@ var AllRefusalCode = []RefusalCode{
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodeTooManyGuests, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodeTooEarlyToBook, RefusalCodeTooLateToBook, RefusalCodeRatePlanClosed, RefusalCodeTooManyGuests, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether:
 		return true
 	}
 	return false
@@ -5474,6 +5967,73 @@ func (e *RepairedBy) UnmarshalJSON(b []byte) error {
 }
 
 func (e RepairedBy) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Whose rule speaks against a stay. None lifts what another says.
+type RuleLevel string
+
+const (
+	// The room type, and what is set for its nights.
+	RuleLevelRoomType RuleLevel = "ROOM_TYPE"
+	// The rate plan, what is set for its nights, and its booking window.
+	RuleLevelRatePlan RuleLevel = "RATE_PLAN"
+	// The hotel's booking window or house limit.
+	RuleLevelHotel RuleLevel = "HOTEL"
+	// The sales terms.
+	RuleLevelTerms RuleLevel = "TERMS"
+	// What the channel may sell.
+	RuleLevelChannel RuleLevel = "CHANNEL"
+)
+
+var AllRuleLevel = []RuleLevel{
+	RuleLevelRoomType,
+	RuleLevelRatePlan,
+	RuleLevelHotel,
+	RuleLevelTerms,
+	RuleLevelChannel,
+}
+
+func (e RuleLevel) IsValid() bool {
+	switch e {
+	case RuleLevelRoomType, RuleLevelRatePlan, RuleLevelHotel, RuleLevelTerms, RuleLevelChannel:
+		return true
+	}
+	return false
+}
+
+func (e RuleLevel) String() string {
+	return string(e)
+}
+
+func (e *RuleLevel) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = RuleLevel(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid RuleLevel", str)
+	}
+	return nil
+}
+
+func (e RuleLevel) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *RuleLevel) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e RuleLevel) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -5791,6 +6351,70 @@ func (e *ShowState) UnmarshalJSON(b []byte) error {
 }
 
 func (e ShowState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What hotels are ordered by.
+type StaySort string
+
+const (
+	// The cheapest offer first, currency by currency.
+	StaySortPrice StaySort = "PRICE"
+	// The most stars first.
+	StaySortStars StaySort = "STARS"
+	// By name.
+	StaySortName StaySort = "NAME"
+	// The nearest first; for circles.
+	StaySortDistance StaySort = "DISTANCE"
+)
+
+var AllStaySort = []StaySort{
+	StaySortPrice,
+	StaySortStars,
+	StaySortName,
+	StaySortDistance,
+}
+
+func (e StaySort) IsValid() bool {
+	switch e {
+	case StaySortPrice, StaySortStars, StaySortName, StaySortDistance:
+		return true
+	}
+	return false
+}
+
+func (e StaySort) String() string {
+	return string(e)
+}
+
+func (e *StaySort) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = StaySort(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid StaySort", str)
+	}
+	return nil
+}
+
+func (e StaySort) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *StaySort) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e StaySort) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -4,7 +4,7 @@
 
 -- A plan without derive_kind has the prices of its own nights. With one its price is that of its parent, or
 -- of the standard rate where it has none, changed by a share in hundredths of a percent or by an amount in
--- minor units of the property's currency. A parent is itself no child of a plan.
+-- minor units of the property's currency. A parent has prices of its own.
 CREATE TABLE IF NOT EXISTS rate_plans (
     tenant_id           uuid        NOT NULL,
     region              text        NOT NULL,
@@ -34,8 +34,6 @@ CREATE TABLE IF NOT EXISTS rate_plans (
     CONSTRAINT rate_plans_minor CHECK (derive_minor BETWEEN -1000000000000 AND 1000000000000
         AND (derive_minor = 0 OR (derive_kind IS NOT NULL AND derive_kind = 'AMOUNT')))
 );
-
-CREATE INDEX IF NOT EXISTS rate_plans_by_parent ON rate_plans (tenant_id, region, parent_id);
 
 -- What a plan says of a night of a room type, besides what the room type says of it: both speak. NULL, and
 -- a night without a row, say nothing.
