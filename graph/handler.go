@@ -147,7 +147,7 @@ func onlyBrowses(operation *ast.OperationDefinition) bool {
 			return false
 		}
 		switch field.Name {
-		case "shows", "show", "hotels", "hotel", "audit", "auditEntries", "seatHistory", "poolHistory", "nightHistory", "__typename":
+		case "shows", "show", "hotels", "hotel", "searchStays", "audit", "auditEntries", "seatHistory", "poolHistory", "nightHistory", "__typename":
 		default:
 			return false
 		}

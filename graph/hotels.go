@@ -20,12 +20,22 @@ func (r *propertyResolver) RoomTypes(ctx context.Context, obj *generated.Propert
 }
 
 // Calendar is the resolver for the calendar field.
-func (r *propertyResolver) Calendar(ctx context.Context, obj *generated.Property, from, to civil.Date, roomTypes []string) (*generated.Calendar, error) {
+func (r *propertyResolver) Calendar(ctx context.Context, obj *generated.Property, from, to civil.Date, roomTypes []string, ratePlan *string, guests *generated.GuestsInput) (*generated.Calendar, error) {
 	wanted, err := r.offered(ctx, obj.Source.ID, roomTypes)
 	if err != nil {
 		return nil, err
 	}
-	calendar, err := r.inventory.Calendar(ctx, actorOf(ctx), obj.Source, wanted, from, to)
+	var d decoder
+	question := inventory.CalendarQuestion{
+		RoomTypes: wanted, First: from, Last: to, RatePlan: readOptionalID[inventory.RatePlanKind](&d, "ratePlan", ratePlan),
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	if guests != nil {
+		question.Guests = &guestsOf([]generated.GuestsInput{*guests})[0]
+	}
+	calendar, err := r.inventory.Calendar(ctx, actorOf(ctx), obj.Source, question)
 	return one(calendar, err, calendarView)
 }
 

@@ -18,7 +18,7 @@ func calendarView(c inventory.Calendar) generated.Calendar {
 			names[n.RoomType] = name
 		}
 		view := generated.CalendarNight{
-			RoomTypeID: name, Night: n.Night, Available: n.Available, StopSell: n.StopSell,
+			RoomTypeID: name, Night: n.Night, Available: n.Available, AvailableIsMore: n.AvailableIsMore, StopSell: n.StopSell,
 			ClosedToArrival: n.ClosedToArrival, ClosedToDeparture: n.ClosedToDeparture,
 			MinStayArrival: n.MinStayArrival, MaxStayArrival: n.MaxStayArrival,
 			MinStayThrough: n.MinStayThrough, MaxStayThrough: n.MaxStayThrough,
@@ -26,6 +26,10 @@ func calendarView(c inventory.Calendar) generated.Calendar {
 		if n.Price != nil {
 			price := moneyView(*n.Price)
 			view.Price = &price
+		}
+		if n.LowestPrice != nil {
+			price := moneyView(*n.LowestPrice)
+			view.LowestPrice = &price
 		}
 		return view
 	})}

@@ -17,13 +17,14 @@ import (
 // loaders gather what the fields of one request ask for and read each kind at once, so that a list
 // costs as many statements as one item. They live as long as the request and know its actor.
 type loaders struct {
-	venues      *dataloadgen.Loader[tenants.VenueID, tenants.Venue]
-	properties  *dataloadgen.Loader[tenants.PropertyID, tenants.Property]
-	events      *dataloadgen.Loader[inventory.EventID, inventory.Event]
-	shows       *dataloadgen.Loader[inventory.ShowID, inventory.Show]
-	priceLevels *dataloadgen.Loader[pricedShow, []inventory.PriceLevel]
-	pools       *dataloadgen.Loader[inventory.ShowID, []inventory.Pool]
-	roomTypes   *dataloadgen.Loader[inventory.RoomTypeID, inventory.RoomType]
+	venues       *dataloadgen.Loader[tenants.VenueID, tenants.Venue]
+	properties   *dataloadgen.Loader[tenants.PropertyID, tenants.Property]
+	events       *dataloadgen.Loader[inventory.EventID, inventory.Event]
+	shows        *dataloadgen.Loader[inventory.ShowID, inventory.Show]
+	priceLevels  *dataloadgen.Loader[pricedShow, []inventory.PriceLevel]
+	pools        *dataloadgen.Loader[inventory.ShowID, []inventory.Pool]
+	roomTypes    *dataloadgen.Loader[inventory.RoomTypeID, inventory.RoomType]
+	descriptions *dataloadgen.Loader[tenants.PropertyID, tenants.Description]
 	// offers are the room types of a property.
 	offers *dataloadgen.Loader[tenants.PropertyID, []inventory.RoomType]
 	// ratePlans are by id, plansOf those of a property.
@@ -64,6 +65,9 @@ func newLoaders(r *Resolver, actor tenants.Actor, wait time.Duration) *loaders {
 		}),
 		pools: loader(wait, func(ctx context.Context, keys []inventory.ShowID) (map[inventory.ShowID][]inventory.Pool, error) {
 			return r.inventory.PoolsOfShows(ctx, actor, keys)
+		}),
+		descriptions: loader(wait, func(ctx context.Context, keys []tenants.PropertyID) (map[tenants.PropertyID]tenants.Description, error) {
+			return r.tenants.Descriptions(ctx, actor, keys)
 		}),
 		roomTypes: loader(wait, func(ctx context.Context, keys []inventory.RoomTypeID) (map[inventory.RoomTypeID]inventory.RoomType, error) {
 			return r.inventory.RoomTypesByID(ctx, actor, keys)

@@ -32,16 +32,17 @@ func isPublic(object, field string) bool {
 	switch object {
 	case "Query":
 		switch field {
-		case "show", "shows", "chart", "hotel", "hotels", "venue", "quote", "__typename":
+		case "show", "shows", "chart", "hotel", "hotels", "venue", "quote", "searchStays", "__typename":
 			return true
 		}
 		return false
 	case "Show", "ShowConnection", "ShowEdge", "PageInfo", "Event", "Venue", "PriceLevel", "Pool", "Money",
 		"SeatMap", "SeatState", "SeatMapChange", "SeatChange",
 		"Chart", "Size", "Point", "Category", "Zone", "Row", "Seat", "Area", "AreaText",
-		"Property", "PropertyConnection", "PropertyEdge", "RoomType", "Calendar", "CalendarNight",
-		"CancellationPolicy", "CancellationStep", "CancellationFee", "TaxRate",
-		"Quote", "StayQuote", "StayPrice", "NightPrice", "ChargePrice", "AppliedPromotion", "RoundingRule":
+		"Quote", "StayQuote", "StayPrice", "NightPrice", "ChargePrice", "AppliedPromotion", "RoundingRule",
+		"Property", "PropertyConnection", "PropertyEdge", "RoomType", "Calendar", "CalendarNight", "HotelDescription",
+		"StaySearch", "StayLeftOut", "HotelStaysEdge", "HotelStays", "StayOffer",
+		"CancellationPolicy", "CancellationStep", "CancellationFee", "TaxRate":
 		return true
 	}
 	return false

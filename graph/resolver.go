@@ -19,6 +19,8 @@ import (
 
 // Tenants is what the API asks of package tenants; a tenants.Service is one.
 type Tenants interface {
+	SetDescription(ctx context.Context, actor tenants.Actor, id tenants.PropertyID, description tenants.Description) (tenants.Description, error)
+	Descriptions(ctx context.Context, actor tenants.Actor, batch []tenants.PropertyID) (map[tenants.PropertyID]tenants.Description, error)
 	AuthenticateAll(ctx context.Context, credentials tenants.Credentials) (tenants.Actor, error)
 
 	CreateTenant(ctx context.Context, actor tenants.Actor, requestKey string, input tenants.NewTenant) (tenants.TenantCreated, error)
@@ -99,7 +101,8 @@ type Inventory interface {
 	WatchHold(ctx context.Context, actor tenants.Actor, id inventory.HoldID) (*inventory.HoldWatch, inventory.Hold, error)
 	RoomTypesOfProperties(ctx context.Context, actor tenants.Actor, properties []tenants.PropertyID) (map[tenants.PropertyID][]inventory.RoomType, error)
 	RoomTypesByID(ctx context.Context, actor tenants.Actor, wanted []inventory.RoomTypeID) (map[inventory.RoomTypeID]inventory.RoomType, error)
-	Calendar(ctx context.Context, actor tenants.Actor, property tenants.Property, roomTypes []inventory.RoomTypeID, first, last civil.Date) (inventory.Calendar, error)
+	Calendar(ctx context.Context, actor tenants.Actor, property tenants.Property, q inventory.CalendarQuestion) (inventory.Calendar, error)
+	SearchStays(ctx context.Context, actor tenants.Actor, search inventory.StaySearch, after *inventory.SearchCursor, limit int) (inventory.FoundStays, error)
 
 	CreatePresaleCodes(ctx context.Context, actor tenants.Actor, requestKey string, input inventory.NewPresaleCodes) ([]inventory.PresaleCode, error)
 	ChangePresaleCode(ctx context.Context, actor tenants.Actor, requestKey string, id inventory.PresaleCodeID, change inventory.PresaleChange) (inventory.PresaleCode, error)

@@ -31,7 +31,7 @@ func (r *mutationResolver) SetTerms(ctx context.Context, input generated.SetTerm
 		LatePayment: (*inventory.LatePayment)(input.LatePayment), OnDecline: (*inventory.OnDecline)(input.OnDecline),
 		MaxSeatsPerHold: input.MaxSeatsPerHold, MaxQuantityPerHold: input.MaxQuantityPerHold,
 		MaxNightsPerStay: input.MaxNightsPerStay, MaxActiveHoldsPerBuyer: input.MaxActiveHoldsPerBuyer,
-		MaxActiveHoldsPerInstrument: input.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: input.MaxUnitsPerBuyer, OrphanSeats: (*inventory.OrphanSeats)(input.OrphanSeats), AdmissionRequired: input.AdmissionRequired, Capture: (*inventory.Capture)(input.Capture),
+		MaxActiveHoldsPerInstrument: input.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: input.MaxUnitsPerBuyer, MaxRemainingShown: input.MaxRemainingShown, OrphanSeats: (*inventory.OrphanSeats)(input.OrphanSeats), AdmissionRequired: input.AdmissionRequired, Capture: (*inventory.Capture)(input.Capture),
 	})
 	return one(terms, inInput(err), termsView)
 }
@@ -56,6 +56,7 @@ func termsView(t inventory.Terms) generated.Terms {
 		MaxSeatsPerHold: t.MaxSeatsPerHold, MaxQuantityPerHold: t.MaxQuantityPerHold, MaxNightsPerStay: t.MaxNightsPerStay,
 		MaxActiveHoldsPerBuyer: t.MaxActiveHoldsPerBuyer, MaxActiveHoldsPerInstrument: t.MaxActiveHoldsPerInstrument,
 		MaxUnitsPerBuyer:  t.MaxUnitsPerBuyer,
+		MaxRemainingShown: t.MaxRemainingShown,
 		AdmissionRequired: t.AdmissionRequired, OrphanSeats: generated.OrphanSeats(t.OrphanSeats),
 		Capture: generated.Capture(t.Capture),
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"cloud.google.com/go/civil"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
@@ -99,30 +98,6 @@ type RoomType struct {
 	Property  tenants.PropertyID
 	Name      string
 	MaxGuests int64
-}
-
-// CalendarNight is one night of one room type, as search widgets draw it.
-type CalendarNight struct {
-	RoomType RoomTypeID
-	Night    civil.Date
-	// Available is how many rooms can be held, the house limit considered.
-	Available int64
-	// Price is of one room on this night; nil when no rate is loaded, and then the night is not
-	// sellable.
-	Price             *money.Amount
-	StopSell          bool
-	ClosedToArrival   bool
-	ClosedToDeparture bool
-	MinStayArrival    *int64
-	MaxStayArrival    *int64
-	MinStayThrough    *int64
-	MaxStayThrough    *int64
-}
-
-// Calendar is the nights of a property's room types.
-type Calendar struct {
-	Nights []CalendarNight
-	AsOf   time.Time
 }
 
 // ShowCursor is where a page of shows ended.
@@ -387,77 +362,6 @@ func (s *Service) RoomTypesByID(ctx context.Context, actor tenants.Actor, wanted
 		}
 	}
 	return types, nil
-}
-
-// Calendar reads the nights from first to last, both included, of a property's room types, at most
-// MaxCalendarDays of them. Nights without a plan are absent: they are not on sale.
-func (s *Service) Calendar(ctx context.Context, actor tenants.Actor, property tenants.Property, roomTypes []RoomTypeID, first, last civil.Date) (Calendar, error) {
-	if err := s.authorizeAt(ctx, actor, policies.ActionAvailabilityRead, "property", property.ID.Region, property.ID.UUID); err != nil {
-		return Calendar{}, err
-	}
-	switch {
-	case !isDate(first):
-		return Calendar{}, fault.Invalid("from", "expected a date such as 2027-03-14")
-	case !isDate(last) || last.Before(first):
-		return Calendar{}, fault.Invalid("to", "expected a date not before from %s, got %s", first, last)
-	case last.DaysSince(first) >= MaxCalendarDays:
-		return Calendar{}, fault.Invalid("to", "a calendar has at most %d days, this one has %d", MaxCalendarDays, last.DaysSince(first)+1)
-	}
-	_, uuids := splitIDs(roomTypes)
-	// May be stale: a calendar is months of nights, and a claim asks their counters themselves.
-	return db.InSnapshotAsOf(ctx, s.db, func(ctx context.Context, at db.Snapshot) (Calendar, error) {
-		return calendar(ctx, at, actor, property, uuids, first, last)
-	}, db.Stale(listStaleness))
-}
-
-func calendar(ctx context.Context, at db.Snapshot, actor tenants.Actor, property tenants.Property, roomTypes []uuid.UUID, first, last civil.Date) (Calendar, error) {
-	asOf, err := at.AsOf(ctx)
-	if err != nil {
-		return Calendar{}, err
-	}
-	queries, tenant, region := dbsqlc.New(at.Tx), actor.Tenant.UUID, string(property.ID.Region)
-	rows, err := queries.CalendarNights(ctx, dbsqlc.CalendarNightsParams{
-		TenantID: tenant, Region: region, RoomTypeIds: roomTypes, FirstNight: first, LastNight: last,
-	})
-	if err != nil {
-		return Calendar{}, fmt.Errorf("read a calendar: %w", err)
-	}
-	houses, err := queries.CalendarHouses(ctx, dbsqlc.CalendarHousesParams{
-		TenantID: tenant, Region: region, PropertyIds: []uuid.UUID{property.ID.UUID}, FirstNight: first, LastNight: last,
-	})
-	if err != nil {
-		return Calendar{}, fmt.Errorf("read house limits: %w", err)
-	}
-	due := dueUnits{}
-	if err := due.read(ctx, at.Tx, tenant, region, asOf); err != nil {
-		return Calendar{}, err
-	}
-	setAside, err := shownNights(ctx, at, tenant, region, rows, first, last)
-	if err != nil {
-		return Calendar{}, err
-	}
-	houseLeft := make(map[civil.Date]int64, len(houses))
-	for _, house := range houses {
-		houseLeft[house.Night] = max(0, house.Ceiling-house.Held-house.Booked+due[nightKey{owner: house.PropertyID, night: house.Night}])
-	}
-	result := Calendar{AsOf: asOf, Nights: make([]CalendarNight, len(rows))}
-	for i, row := range rows {
-		night := CalendarNight{
-			RoomType: RoomTypeID{Region: property.ID.Region, UUID: row.RoomTypeID}, Night: row.Night,
-			Available: nightStock(row, setAside).left(actor.Channel.UUID, due, asOf),
-			StopSell:  row.StopSell, ClosedToArrival: row.ClosedToArrival, ClosedToDeparture: row.ClosedToDeparture,
-			MinStayArrival: row.MinStayArrival, MaxStayArrival: row.MaxStayArrival,
-			MinStayThrough: row.MinStayThrough, MaxStayThrough: row.MaxStayThrough,
-		}
-		if left, limited := houseLeft[row.Night]; limited {
-			night.Available = min(night.Available, left)
-		}
-		if row.AmountMinor != nil {
-			night.Price = &money.Amount{Minor: *row.AmountMinor, Currency: property.Currency}
-		}
-		result.Nights[i] = night
-	}
-	return result, nil
 }
 
 // dueUnits is what holds whose time is over still occupy, by pool and bucket, by room type, bucket and

@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"unicode"
 	"unicode/utf8"
@@ -112,6 +113,12 @@ type CancellationPolicy struct {
 	Steps []CancellationStep
 	// Final is the fee after the last step.
 	Final Fee
+}
+
+// refundable says whether there is a time at which less than the whole price is kept.
+func (p CancellationPolicy) refundable() bool {
+	whole := FeePercent(maxBasisPoints)
+	return p.Final != whole || slices.ContainsFunc(p.Steps, func(s CancellationStep) bool { return s.Fee != whole })
 }
 
 // DefaultCheckIn is from when guests are expected where a policy does not say.

@@ -298,7 +298,7 @@ func TestForeignIdsAnswerLikeRandomOnes(t *testing.T) {
 			t.Errorf("another's show has %d pools, %v", len(pools), err)
 		}
 	}
-	calendar, err := service.Calendar(t.Context(), guest.Actor, theirs.hotel.Property, []inventory.RoomTypeID{theirs.room.ID}, inventorytest.Nov(1), inventorytest.Nov(9))
+	calendar, err := service.Calendar(t.Context(), guest.Actor, theirs.hotel.Property, inventory.CalendarQuestion{RoomTypes: []inventory.RoomTypeID{theirs.room.ID}, First: inventorytest.Nov(1), Last: inventorytest.Nov(9)})
 	if err != nil || len(calendar.Nights) != 0 {
 		t.Errorf("another's calendar has %d nights, %v", len(calendar.Nights), err)
 	}
@@ -525,7 +525,7 @@ func TestMalformedReads(t *testing.T) {
 		{inventorytest.Nov(2), inventorytest.Nov(1), "to: expected a date not before from 2097-11-02, got 2097-11-01"},
 		{inventorytest.Nov(1), inventorytest.Nov(732), "to: a calendar has at most 731 days, this one has 732"},
 	} {
-		_, err := service.Calendar(t.Context(), guest.Actor, e.hotel.Property, nil, input.first, input.last)
+		_, err := service.Calendar(t.Context(), guest.Actor, e.hotel.Property, inventory.CalendarQuestion{First: input.first, Last: input.last})
 		expectAnswer(t, e.tenant, err, "invalid: "+input.want)
 	}
 	for _, limit := range []int{-1, 0, inventory.MaxPage + 1} {

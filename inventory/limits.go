@@ -132,6 +132,17 @@ const (
 	maxJobsAtOnce = 100
 	// MaxCalendarDays bounds one calendar read.
 	MaxCalendarDays = 731
+	// MaxSearchHotels bounds the hotels of one search, and maxSearchNights the nights of room types that it
+	// reads: forty hotels with ten room types for a year.
+	MaxSearchHotels = 500
+	maxSearchNights = 150_000
+	// maxShiftDays bounds how many days around the dates asked for a search looks.
+	maxShiftDays = 7
+	// maxMonthNights bounds a stay that may begin on any day of a month.
+	maxMonthNights = 31
+	// maxAlternativeStays is how many other arrivals a hotel offers that has nothing.
+	maxAlternativeStays = 3
+	maxCircleKilometres = 500
 	// MaxPage bounds a page of any list.
 	MaxPage = 100
 )

@@ -99,7 +99,7 @@ func readPromotions(ctx context.Context, q dbsqlc.DBTX, at place, properties []u
 		codes = []string{}
 	}
 	rows, err := dbsqlc.New(q).PromotionsForClaim(ctx, dbsqlc.PromotionsForClaimParams{
-		TenantID: at.tenant, Region: string(at.region), PropertyIds: properties, Codes: codes, Now: now, MaxRows: maxPromotionsRead,
+		TenantID: at.tenant, Region: string(at.region), PropertyIds: properties, Codes: codes, Now: now, MaxRows: maxPromotionsRead * int32(max(1, len(properties))), //nolint:gosec // at most MaxSearchHotels
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read promotions: %w", err)

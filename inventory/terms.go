@@ -88,6 +88,9 @@ type Terms struct {
 	// MaxUnitsPerBuyer counts seats and pool units of one show in the live holds and standing bookings of
 	// one guest; nil is no limit.
 	MaxUnitsPerBuyer *int64
+	// MaxRemainingShown is up to how many rooms or units calendars and searches say exactly what is left; of
+	// more they say that there are more. nil shows everything.
+	MaxRemainingShown *int64
 	// AdmissionRequired asks guests for a grant of the show's waiting room at all times; while the room is
 	// open it asks for one by itself.
 	AdmissionRequired bool
@@ -123,6 +126,7 @@ type TermsChange struct {
 	MaxActiveHoldsPerBuyer      *int64
 	MaxActiveHoldsPerInstrument *int64
 	MaxUnitsPerBuyer            *int64
+	MaxRemainingShown           *int64
 	OrphanSeats                 *OrphanSeats
 	AdmissionRequired           *bool
 	Capture                     *Capture
@@ -146,6 +150,7 @@ func (c TermsChange) Validate() error {
 		{"maxActiveHoldsPerBuyer", c.MaxActiveHoldsPerBuyer, 1, 1000},
 		{"maxActiveHoldsPerInstrument", c.MaxActiveHoldsPerInstrument, 1, 1000},
 		{"maxUnitsPerBuyer", c.MaxUnitsPerBuyer, 1, 1000},
+		{"maxRemainingShown", c.MaxRemainingShown, 1, 1_000_000},
 	} {
 		if bound.value != nil && (*bound.value < bound.low || *bound.value > bound.high) {
 			return fault.Invalid(bound.field, "expected %d to %d, got %d", bound.low, bound.high, *bound.value)
@@ -223,6 +228,9 @@ func overlay(t Terms, row dbsqlc.TermsOfScopesRow) Terms {
 	if row.MaxUnitsPerBuyer != nil {
 		t.MaxUnitsPerBuyer = row.MaxUnitsPerBuyer
 	}
+	if row.MaxRemainingShown != nil {
+		t.MaxRemainingShown = row.MaxRemainingShown
+	}
 	if row.LatePayment != nil {
 		t.LatePayment = LatePayment(*row.LatePayment)
 	}
@@ -255,6 +263,9 @@ func strictest(a, b Terms) Terms {
 	if a.MaxUnitsPerBuyer == nil || b.MaxUnitsPerBuyer != nil && *b.MaxUnitsPerBuyer < *a.MaxUnitsPerBuyer {
 		a.MaxUnitsPerBuyer = b.MaxUnitsPerBuyer
 	}
+	if a.MaxRemainingShown == nil || b.MaxRemainingShown != nil && *b.MaxRemainingShown < *a.MaxRemainingShown {
+		a.MaxRemainingShown = b.MaxRemainingShown
+	}
 	a.AdmissionRequired = a.AdmissionRequired || b.AdmissionRequired
 	if b.LatePayment == LatePaymentRefund {
 		a.LatePayment = LatePaymentRefund
@@ -269,6 +280,14 @@ func strictest(a, b Terms) Terms {
 		a.Capture = CaptureManual
 	}
 	return a
+}
+
+// remaining is what is shown of what is left, and whether there is more.
+func (t Terms) remaining(left int64) (shown int64, more bool) {
+	if most := t.MaxRemainingShown; most != nil && left > *most {
+		return *most, true
+	}
+	return left, false
 }
 
 func seconds(n int64) time.Duration { return time.Duration(n) * time.Second }
@@ -301,7 +320,7 @@ func (s *Service) SetTerms(ctx context.Context, actor tenants.Actor, scope Terms
 			LatePayment: (*string)(change.LatePayment), OnDecline: (*string)(change.OnDecline),
 			MaxSeatsPerHold: change.MaxSeatsPerHold, MaxQuantityPerHold: change.MaxQuantityPerHold,
 			MaxNightsPerStay: change.MaxNightsPerStay, MaxActiveHoldsPerBuyer: change.MaxActiveHoldsPerBuyer,
-			MaxActiveHoldsPerInstrument: change.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: change.MaxUnitsPerBuyer,
+			MaxActiveHoldsPerInstrument: change.MaxActiveHoldsPerInstrument, MaxUnitsPerBuyer: change.MaxUnitsPerBuyer, MaxRemainingShown: change.MaxRemainingShown,
 			OrphanSeats:       (*string)(change.OrphanSeats),
 			AdmissionRequired: change.AdmissionRequired, Capture: (*string)(change.Capture),
 		}); err != nil {

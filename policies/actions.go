@@ -16,6 +16,7 @@ const (
 	ActionTenantRead     = tenants.ActionTenantRead
 	ActionPropertyCreate = tenants.ActionPropertyCreate
 	ActionPropertyRead   = tenants.ActionPropertyRead
+	ActionPropertyUpdate = tenants.ActionPropertyUpdate
 	ActionVenueCreate    = tenants.ActionVenueCreate
 	ActionVenueRead      = tenants.ActionVenueRead
 	ActionChannelCreate  = tenants.ActionChannelCreate
@@ -112,6 +113,7 @@ func Meanings() []Meaning {
 		{ActionTenantRead, "See a tenant's settings; platform operators also list all tenants"},
 		{ActionPropertyCreate, "Add a hotel"},
 		{ActionPropertyRead, "See hotels"},
+		{ActionPropertyUpdate, "Say where a hotel is and what it has"},
 		{ActionVenueCreate, "Add a venue"},
 		{ActionVenueRead, "See venues"},
 		{ActionChannelCreate, "Add a channel of sale"},

@@ -12,6 +12,7 @@ const (
 	ActionTenantRead     Action = "tenant.read"
 	ActionPropertyCreate Action = "property.create"
 	ActionPropertyRead   Action = "property.read"
+	ActionPropertyUpdate Action = "property.update"
 	ActionVenueCreate    Action = "venue.create"
 	ActionVenueRead      Action = "venue.read"
 	ActionChannelCreate  Action = "channel.create"

@@ -51,7 +51,7 @@ func TestImportNights(t *testing.T) {
 	if err := write("night,out_of_order,rate_minor,stop_sell\n2097-11-01,3,,\n2097-11-02,,5000,false\n"); err != nil {
 		t.Fatal(err)
 	}
-	calendar, err := a.inventory.Calendar(t.Context(), owner, property, []inventory.RoomTypeID{room}, date(2097, 11, 1), date(2097, 11, 2))
+	calendar, err := a.inventory.Calendar(t.Context(), owner, property, inventory.CalendarQuestion{RoomTypes: []inventory.RoomTypeID{room}, First: date(2097, 11, 1), Last: date(2097, 11, 2)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ func TestImportNights(t *testing.T) {
 	// What only the database can tell is refused whole.
 	wantError(t, write("night,rate\n2097-11-02,70\n2097-11-03,70\n"), "nights.csv: lines 2 to 3: ", "2097-11-03", "nothing was stored")
 	wantError(t, write("night,rate\n2097-11-03,70\n"), "nights.csv: line 2: ", "nothing was stored")
-	calendar, err = a.inventory.Calendar(t.Context(), owner, property, []inventory.RoomTypeID{room}, date(2097, 11, 2), date(2097, 11, 2))
+	calendar, err = a.inventory.Calendar(t.Context(), owner, property, inventory.CalendarQuestion{RoomTypes: []inventory.RoomTypeID{room}, First: date(2097, 11, 2), Last: date(2097, 11, 2)})
 	if err != nil || calendar.Nights[0].Price.Minor != 50_00 {
 		t.Errorf("after a refused file the night is %+v, %v", calendar.Nights, err)
 	}

@@ -36,6 +36,7 @@ type ResolverRoot interface {
 	Booking() BookingResolver
 	Event() EventResolver
 	Hold() HoldResolver
+	HotelStays() HotelStaysResolver
 	Mutation() MutationResolver
 	NightsJob() NightsJobResolver
 	NightsSet() NightsSetResolver
@@ -49,6 +50,7 @@ type ResolverRoot interface {
 	SeatBlock() SeatBlockResolver
 	SeatMap() SeatMapResolver
 	Show() ShowResolver
+	StayOffer() StayOfferResolver
 	StayQuote() StayQuoteResolver
 	Subscription() SubscriptionResolver
 	Unit() UnitResolver
@@ -87,6 +89,9 @@ type HoldResolver interface {
 	Payments(ctx context.Context, obj *Hold) ([]Payment, error)
 	Booking(ctx context.Context, obj *Hold) (*Booking, error)
 	StayPrices(ctx context.Context, obj *Hold) ([]HeldStayPrice, error)
+}
+type HotelStaysResolver interface {
+	Property(ctx context.Context, obj *HotelStays) (*Property, error)
 }
 type MutationResolver interface {
 	OpenWaitingRoom(ctx context.Context, input OpenWaitingRoomInput) (*WaitingRoom, error)
@@ -145,6 +150,7 @@ type MutationResolver interface {
 	CreateRatePlan(ctx context.Context, input CreateRatePlanInput) (*RatePlan, error)
 	UpdateRatePlan(ctx context.Context, input UpdateRatePlanInput) (*RatePlan, error)
 	SetBookingWindow(ctx context.Context, input SetBookingWindowInput) (*BookingWindow, error)
+	DescribeHotel(ctx context.Context, input DescribeHotelInput) (*HotelDescription, error)
 	ImportChart(ctx context.Context, input ImportChartInput) (ImportChartResult, error)
 	CreateEvent(ctx context.Context, input CreateEventInput) (*Event, error)
 	CreateShow(ctx context.Context, input CreateShowInput) (*Show, error)
@@ -183,11 +189,12 @@ type PropertyResolver interface {
 	CancellationPolicy(ctx context.Context, obj *Property, checkIn *civil.Date) (*CancellationPolicy, error)
 	TaxRate(ctx context.Context, obj *Property) (*TaxRate, error)
 	RoomTypes(ctx context.Context, obj *Property) ([]RoomType, error)
-	Calendar(ctx context.Context, obj *Property, from civil.Date, to civil.Date, roomTypes []string) (*Calendar, error)
+	Calendar(ctx context.Context, obj *Property, from civil.Date, to civil.Date, roomTypes []string, ratePlan *string, guests *GuestsInput) (*Calendar, error)
 	RatePlans(ctx context.Context, obj *Property) ([]RatePlan, error)
 	BookingWindow(ctx context.Context, obj *Property) (*BookingWindow, error)
 	Occupancy(ctx context.Context, obj *Property, from civil.Date, to civil.Date) (*OccupancyReport, error)
 	PickUp(ctx context.Context, obj *Property, from civil.Date, to civil.Date, since time.Time, until time.Time) (*PickUpReport, error)
+	Description(ctx context.Context, obj *Property) (*HotelDescription, error)
 }
 type QueryResolver interface {
 	Node(ctx context.Context, id string) (Node, error)
@@ -226,6 +233,7 @@ type QueryResolver interface {
 	SeatHistory(ctx context.Context, show string, seat string, first int64, after *string) (*UnitEventConnection, error)
 	PoolHistory(ctx context.Context, pool string, first int64, after *string) (*UnitEventConnection, error)
 	NightHistory(ctx context.Context, roomType string, night civil.Date, first int64, after *string) (*UnitEventConnection, error)
+	SearchStays(ctx context.Context, input SearchStaysInput, first int64, after *string) (*StaySearch, error)
 	Shows(ctx context.Context, region *string, venue *string, from *time.Time, first int64, after *string) (*ShowConnection, error)
 	Show(ctx context.Context, id string) (*Show, error)
 	Chart(ctx context.Context, id string) (*Chart, error)
@@ -272,6 +280,9 @@ type ShowResolver interface {
 	Pools(ctx context.Context, obj *Show) ([]Pool, error)
 	SeatMap(ctx context.Context, obj *Show) (*SeatMap, error)
 	CancellationPolicy(ctx context.Context, obj *Show) (*CancellationPolicy, error)
+}
+type StayOfferResolver interface {
+	RoomType(ctx context.Context, obj *StayOffer) (*RoomType, error)
 }
 type StayQuoteResolver interface {
 	RoomType(ctx context.Context, obj *StayQuote) (*RoomType, error)
@@ -351,6 +362,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("CreateTenantInput", ec.unmarshalInputCreateTenantInput),
 			graphql.NewInputUnmarshaler("CreateWebhookEndpointInput", ec.unmarshalInputCreateWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("DeleteWebhookEndpointInput", ec.unmarshalInputDeleteWebhookEndpointInput),
+			graphql.NewInputUnmarshaler("DescribeHotelInput", ec.unmarshalInputDescribeHotelInput),
 			graphql.NewInputUnmarshaler("EndCustomerSecretInput", ec.unmarshalInputEndCustomerSecretInput),
 			graphql.NewInputUnmarshaler("ExtendHoldInput", ec.unmarshalInputExtendHoldInput),
 			graphql.NewInputUnmarshaler("GuestsInput", ec.unmarshalInputGuestsInput),
@@ -387,6 +399,10 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("RetryRefundInput", ec.unmarshalInputRetryRefundInput),
 			graphql.NewInputUnmarshaler("RevokeKeyInput", ec.unmarshalInputRevokeKeyInput),
 			graphql.NewInputUnmarshaler("RotateKeyInput", ec.unmarshalInputRotateKeyInput),
+			graphql.NewInputUnmarshaler("SearchCircleInput", ec.unmarshalInputSearchCircleInput),
+			graphql.NewInputUnmarshaler("SearchMonthInput", ec.unmarshalInputSearchMonthInput),
+			graphql.NewInputUnmarshaler("SearchStaysInput", ec.unmarshalInputSearchStaysInput),
+			graphql.NewInputUnmarshaler("SearchWhereInput", ec.unmarshalInputSearchWhereInput),
 			graphql.NewInputUnmarshaler("SeatSelectionInput", ec.unmarshalInputSeatSelectionInput),
 			graphql.NewInputUnmarshaler("SeatsInput", ec.unmarshalInputSeatsInput),
 			graphql.NewInputUnmarshaler("SetBookingWindowInput", ec.unmarshalInputSetBookingWindowInput),
@@ -405,6 +421,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("SetTaxesAndFeesInput", ec.unmarshalInputSetTaxesAndFeesInput),
 			graphql.NewInputUnmarshaler("SetTermsInput", ec.unmarshalInputSetTermsInput),
 			graphql.NewInputUnmarshaler("StayChargeInput", ec.unmarshalInputStayChargeInput),
+			graphql.NewInputUnmarshaler("StayFilterInput", ec.unmarshalInputStayFilterInput),
 			graphql.NewInputUnmarshaler("StayInput", ec.unmarshalInputStayInput),
 			graphql.NewInputUnmarshaler("UnbindRoleInput", ec.unmarshalInputUnbindRoleInput),
 			graphql.NewInputUnmarshaler("UpdateAllotmentInput", ec.unmarshalInputUpdateAllotmentInput),
@@ -4873,6 +4890,10 @@ type RefusedLine {
     to: Date!
     "Only these room types; by default all."
     roomTypes: [ID!]
+    "The rate plan whose prices and restrictions are shown; by default the standard rate."
+    ratePlan: ID
+    "The party in one room, for the lowest price; by default the usual one."
+    guests: GuestsInput
   ): Calendar!
 }
 
@@ -4935,13 +4956,23 @@ type CalendarNight {
   """
   night: Date!
   """
-  How many rooms can be held; the hotel's house limit is considered.
+  How many rooms can be held; the hotel's house limit is considered. As many as the terms show.
   """
   available: Int!
   """
-  The price of one room; null when no rate is loaded, and then the night is not on sale.
+  Whether there are more than available says.
+  """
+  availableIsMore: Boolean!
+  """
+  The price of one room at the standard rate, or at the rate plan that was asked for; null when no rate is
+  loaded, and then the night is not sold so.
   """
   price: Money
+  """
+  What one room costs the party for this night alone, at the cheapest rate that the channel sells and that
+  is not closed on it; null when there is none.
+  """
+  lowestPrice: Money
   """
   Whether the night is closed for sale.
   """
@@ -8107,6 +8138,397 @@ type PickedUpNight {
   revenueAfter: Money!
 }
 `, BuiltIn: false},
+	{Name: "../schema/search.graphqls", Input: `extend type Query {
+  """
+  Looks for stays over hotels: what can be held, with the same rules and prices as placeHold, and a count of
+  what could not and why. On CockroachDB the answer may be seconds old; it never makes a buyer wait.
+  """
+  searchStays(
+    "What is looked for."
+    input: SearchStaysInput!
+    "How many hotels, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): StaySearch!
+}
+
+extend type Mutation {
+  """
+  Says where a hotel is and what it has, for whoever looks for one. It is written whole.
+  """
+  describeHotel(
+    "The hotel, and what is said of it."
+    input: DescribeHotelInput!
+  ): HotelDescription!
+}
+
+extend type Property {
+  """
+  Where it is and what it has.
+  """
+  description: HotelDescription!
+}
+
+"""
+Where a hotel is and what it has.
+"""
+type HotelDescription {
+  """
+  Degrees north, or null.
+  """
+  latitude: Float
+  """
+  Degrees east, or null.
+  """
+  longitude: Float
+  """
+  1 to 5, or null.
+  """
+  stars: Int
+  """
+  What it has.
+  """
+  amenities: [Amenity!]!
+}
+
+"""
+What a hotel can have.
+"""
+enum Amenity {
+  "Ways without steps."
+  ACCESSIBLE
+  "Air conditioning."
+  AIR_CONDITIONING
+  "A shuttle to the airport."
+  AIRPORT_SHUTTLE
+  "A bar."
+  BAR
+  "Breakfast."
+  BREAKFAST
+  "Charging for electric cars."
+  EV_CHARGING
+  "Rooms for families."
+  FAMILY_ROOMS
+  "A fitness room."
+  FITNESS
+  "A kitchen of one's own."
+  KITCHEN
+  "Laundry."
+  LAUNDRY
+  "A lift."
+  LIFT
+  "Meeting rooms."
+  MEETING_ROOMS
+  "Rooms where nobody smokes."
+  NON_SMOKING
+  "Parking."
+  PARKING
+  "Pets may come."
+  PETS
+  "A swimming pool."
+  POOL
+  "A restaurant."
+  RESTAURANT
+  "Room service."
+  ROOM_SERVICE
+  "A sauna."
+  SAUNA
+  "Wi-Fi."
+  WIFI
+}
+
+"""
+A hotel's description.
+"""
+input DescribeHotelInput {
+  """
+  The hotel.
+  """
+  property: ID!
+  """
+  Degrees north, -90 to 90, to six places; with longitude or not at all.
+  """
+  latitude: Float
+  """
+  Degrees east, -180 to 180, to six places.
+  """
+  longitude: Float
+  """
+  1 to 5.
+  """
+  stars: Int
+  """
+  What it has, each once.
+  """
+  amenities: [Amenity!]! = []
+}
+
+"""
+Which hotels, when, for whom.
+"""
+input SearchStaysInput {
+  """
+  Which hotels. Without anything all of the tenant, at most 500.
+  """
+  where: SearchWhereInput = {}
+  """
+  The day of arrival; with checkOut. Exactly one of it and month is given.
+  """
+  checkIn: Date
+  """
+  The day of departure.
+  """
+  checkOut: Date
+  """
+  The stay may begin up to so many days earlier or later, 0 to 7, and is as long.
+  """
+  flexibleDays: Int! = 0
+  """
+  Any day of arrival in a month.
+  """
+  month: SearchMonthInput
+  """
+  How many rooms of one type, 1 to 100.
+  """
+  rooms: Int! = 1
+  """
+  Who comes: one entry for each room, or one for all.
+  """
+  guests: [GuestsInput!]! = [{adults: 2}]
+  """
+  What the hotels are ordered by. Hotels that have nothing come last.
+  """
+  sort: StaySort! = PRICE
+  """
+  Which offers are wanted.
+  """
+  filter: StayFilterInput = {}
+  """
+  Where a hotel has nothing for the dates, how many days before and after other arrivals are looked for,
+  0 to 7. Flexible dates and months need none.
+  """
+  nearbyDays: Int! = 3
+}
+
+"""
+Which hotels: at most one of city, properties and circle.
+"""
+input SearchWhereInput {
+  """
+  The city, as the hotels name it, in capital or small letters; with country.
+  """
+  city: String
+  """
+  The ISO 3166 code of the country, such as "AT".
+  """
+  country: String
+  """
+  These hotels, at most 500.
+  """
+  properties: [ID!]
+  """
+  Within a distance of a point.
+  """
+  circle: SearchCircleInput
+}
+
+"""
+Within a distance of a point.
+"""
+input SearchCircleInput {
+  """
+  Degrees north, -90 to 90.
+  """
+  latitude: Float!
+  """
+  Degrees east, -180 to 180.
+  """
+  longitude: Float!
+  """
+  Kilometres, 1 to 500.
+  """
+  kilometres: Int!
+}
+
+"""
+Any stay of so many nights that begins in a month.
+"""
+input SearchMonthInput {
+  """
+  The year.
+  """
+  year: Int!
+  """
+  1 to 12.
+  """
+  month: Int!
+  """
+  How many nights, 1 to 31.
+  """
+  nights: Int!
+}
+
+"""
+Which offers are wanted.
+"""
+input StayFilterInput {
+  """
+  The most that all rooms together may cost for the whole stay. Hotels that sell in another currency are left out.
+  """
+  maxTotal: MoneyInput
+  """
+  The least stars, 1 to 5.
+  """
+  minStars: Int
+  """
+  What the hotel must have.
+  """
+  amenities: [Amenity!]! = []
+  """
+  Only what can be cancelled for less than the whole price.
+  """
+  refundable: Boolean! = false
+}
+
+"""
+What hotels are ordered by.
+"""
+enum StaySort {
+  "The cheapest offer first, currency by currency."
+  PRICE
+  "The most stars first."
+  STARS
+  "By name."
+  NAME
+  "The nearest first; for circles."
+  DISTANCE
+}
+
+"""
+A page of what was found.
+"""
+type StaySearch {
+  """
+  When it was true, by the database's clock.
+  """
+  asOf: DateTime!
+  """
+  How many hotels were looked at.
+  """
+  hotelCount: Int!
+  """
+  How many of them have an offer.
+  """
+  offerCount: Int!
+  """
+  What was left out and why: each rate of a room type once under each code that spoke against it on the
+  dates nearest to those asked for.
+  """
+  leftOut: [StayLeftOut!]!
+  """
+  The hotels with their cursors.
+  """
+  edges: [HotelStaysEdge!]!
+  """
+  The hotels alone.
+  """
+  nodes: [HotelStays!]!
+  """
+  Where the page stands in the list.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A hotel in a page.
+"""
+type HotelStaysEdge {
+  """
+  Where the hotel stands in the list.
+  """
+  cursor: String!
+  """
+  The hotel.
+  """
+  node: HotelStays!
+}
+
+"""
+What a hotel offers.
+"""
+type HotelStays {
+  """
+  The hotel.
+  """
+  property: Property!
+  """
+  How far it is from the point asked for, in metres; null without one.
+  """
+  distanceMetres: Int
+  """
+  The cheapest offer of each room type, the cheapest first; empty where there is none.
+  """
+  offers: [StayOffer!]!
+  """
+  Where offers is empty: the cheapest offer of each of the nearest days of arrival that have one, the nearest
+  first, at most three.
+  """
+  alternatives: [StayOffer!]!
+}
+
+"""
+A stay that could be held.
+"""
+type StayOffer {
+  """
+  The room type.
+  """
+  roomType: RoomType!
+  """
+  The rate plan that it is sold as; null is the standard rate.
+  """
+  ratePlanId: ID
+  """
+  The day of arrival.
+  """
+  checkIn: Date!
+  """
+  The day of departure.
+  """
+  checkOut: Date!
+  """
+  What all rooms cost for the whole stay.
+  """
+  total: Money!
+  """
+  Whether it can be cancelled for less than the whole price at some time.
+  """
+  refundable: Boolean!
+  """
+  How many rooms are left on each of its nights, as many as the terms show.
+  """
+  remaining: Int!
+  """
+  Whether there are more than remaining says.
+  """
+  remainingIsMore: Boolean!
+}
+
+"""
+A reason, and what it kept out.
+"""
+type StayLeftOut {
+  """
+  The code with which placeHold would refuse.
+  """
+  code: RefusalCode!
+  """
+  How many rates of room types.
+  """
+  rates: Int!
+}
+`, BuiltIn: false},
 	{Name: "../schema/shows.graphqls", Input: `extend type Query {
   """
   Shows by start, of one region. Drafts are listed for admin keys only.
@@ -9874,6 +10296,11 @@ type Terms {
   """
   maxUnitsPerBuyer: Int
   """
+  Up to how many rooms calendars and searches say exactly what is left; of more they say that there are
+  more. Null shows everything.
+  """
+  maxRemainingShown: Int
+  """
   Whether a guest's hold needs an admission from the waiting room at all times; while a waiting room is
   open, it does anyway.
   """
@@ -9993,6 +10420,10 @@ input SetTermsInput {
   1 to 1000.
   """
   maxUnitsPerBuyer: Int
+  """
+  Up to how many rooms calendars and searches say exactly what is left, 1 to 1000000.
+  """
+  maxRemainingShown: Int
   """
   Whether a guest's hold needs an admission from the waiting room at all times.
   """
@@ -10504,8 +10935,12 @@ func (ec *executionContext) childFields_CalendarNight(ctx context.Context, field
 		return ec.fieldContext_CalendarNight_night(ctx, field)
 	case "available":
 		return ec.fieldContext_CalendarNight_available(ctx, field)
+	case "availableIsMore":
+		return ec.fieldContext_CalendarNight_availableIsMore(ctx, field)
 	case "price":
 		return ec.fieldContext_CalendarNight_price(ctx, field)
+	case "lowestPrice":
+		return ec.fieldContext_CalendarNight_lowestPrice(ctx, field)
 	case "stopSell":
 		return ec.fieldContext_CalendarNight_stopSell(ctx, field)
 	case "closedToArrival":
@@ -10992,6 +11427,44 @@ func (ec *executionContext) childFields_HoldLine(ctx context.Context, field grap
 		return ec.fieldContext_HoldLine_amount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type HoldLine", field.Name)
+}
+
+func (ec *executionContext) childFields_HotelDescription(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "latitude":
+		return ec.fieldContext_HotelDescription_latitude(ctx, field)
+	case "longitude":
+		return ec.fieldContext_HotelDescription_longitude(ctx, field)
+	case "stars":
+		return ec.fieldContext_HotelDescription_stars(ctx, field)
+	case "amenities":
+		return ec.fieldContext_HotelDescription_amenities(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type HotelDescription", field.Name)
+}
+
+func (ec *executionContext) childFields_HotelStays(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "property":
+		return ec.fieldContext_HotelStays_property(ctx, field)
+	case "distanceMetres":
+		return ec.fieldContext_HotelStays_distanceMetres(ctx, field)
+	case "offers":
+		return ec.fieldContext_HotelStays_offers(ctx, field)
+	case "alternatives":
+		return ec.fieldContext_HotelStays_alternatives(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type HotelStays", field.Name)
+}
+
+func (ec *executionContext) childFields_HotelStaysEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_HotelStaysEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_HotelStaysEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type HotelStaysEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_KeptSeat(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11746,6 +12219,8 @@ func (ec *executionContext) childFields_Property(ctx context.Context, field grap
 		return ec.fieldContext_Property_occupancy(ctx, field)
 	case "pickUp":
 		return ec.fieldContext_Property_pickUp(ctx, field)
+	case "description":
+		return ec.fieldContext_Property_description(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Property", field.Name)
 }
@@ -12330,6 +12805,38 @@ func (ec *executionContext) childFields_StayCharge(ctx context.Context, field gr
 	return nil, fmt.Errorf("no field named %q was found under type StayCharge", field.Name)
 }
 
+func (ec *executionContext) childFields_StayLeftOut(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_StayLeftOut_code(ctx, field)
+	case "rates":
+		return ec.fieldContext_StayLeftOut_rates(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StayLeftOut", field.Name)
+}
+
+func (ec *executionContext) childFields_StayOffer(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "roomType":
+		return ec.fieldContext_StayOffer_roomType(ctx, field)
+	case "ratePlanId":
+		return ec.fieldContext_StayOffer_ratePlanId(ctx, field)
+	case "checkIn":
+		return ec.fieldContext_StayOffer_checkIn(ctx, field)
+	case "checkOut":
+		return ec.fieldContext_StayOffer_checkOut(ctx, field)
+	case "total":
+		return ec.fieldContext_StayOffer_total(ctx, field)
+	case "refundable":
+		return ec.fieldContext_StayOffer_refundable(ctx, field)
+	case "remaining":
+		return ec.fieldContext_StayOffer_remaining(ctx, field)
+	case "remainingIsMore":
+		return ec.fieldContext_StayOffer_remainingIsMore(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StayOffer", field.Name)
+}
+
 func (ec *executionContext) childFields_StayPrice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "total":
@@ -12376,6 +12883,26 @@ func (ec *executionContext) childFields_StayQuote(ctx context.Context, field gra
 		return ec.fieldContext_StayQuote_cancellationPolicy(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type StayQuote", field.Name)
+}
+
+func (ec *executionContext) childFields_StaySearch(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "asOf":
+		return ec.fieldContext_StaySearch_asOf(ctx, field)
+	case "hotelCount":
+		return ec.fieldContext_StaySearch_hotelCount(ctx, field)
+	case "offerCount":
+		return ec.fieldContext_StaySearch_offerCount(ctx, field)
+	case "leftOut":
+		return ec.fieldContext_StaySearch_leftOut(ctx, field)
+	case "edges":
+		return ec.fieldContext_StaySearch_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_StaySearch_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_StaySearch_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StaySearch", field.Name)
 }
 
 func (ec *executionContext) childFields_TaxRate(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12470,6 +12997,8 @@ func (ec *executionContext) childFields_Terms(ctx context.Context, field graphql
 		return ec.fieldContext_Terms_maxActiveHoldsPerInstrument(ctx, field)
 	case "maxUnitsPerBuyer":
 		return ec.fieldContext_Terms_maxUnitsPerBuyer(ctx, field)
+	case "maxRemainingShown":
+		return ec.fieldContext_Terms_maxRemainingShown(ctx, field)
 	case "admissionRequired":
 		return ec.fieldContext_Terms_admissionRequired(ctx, field)
 	case "orphanSeats":
@@ -13376,6 +13905,20 @@ func (ec *executionContext) field_Mutation_deleteWebhookEndpoint_args(ctx contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_describeHotel_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (DescribeHotelInput, error) {
+			return ec.unmarshalNDescribeHotelInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDescribeHotelInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_endCustomerSecret_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -14105,6 +14648,22 @@ func (ec *executionContext) field_Property_calendar_args(ctx context.Context, ra
 		return nil, err
 	}
 	args["roomTypes"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "ratePlan",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["ratePlan"] = arg3
+	arg4, err := graphql.ProcessArgField(ctx, rawArgs, "guests",
+		func(ctx context.Context, v any) (*GuestsInput, error) {
+			return ec.unmarshalOGuestsInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["guests"] = arg4
 	return args, nil
 }
 
@@ -15017,6 +15576,36 @@ func (ec *executionContext) field_Query_repairs_args(ctx context.Context, rawArg
 		return nil, err
 	}
 	args["after"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_searchStays_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SearchStaysInput, error) {
+			return ec.unmarshalNSearchStaysInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchStaysInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
 	return args, nil
 }
 
@@ -19908,6 +20497,29 @@ func (ec *executionContext) fieldContext_CalendarNight_available(_ context.Conte
 	return graphql.NewScalarFieldContext("CalendarNight", field, false, false, "Int")
 }
 
+func (ec *executionContext) _CalendarNight_availableIsMore(ctx context.Context, field graphql.CollectedField, obj *CalendarNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CalendarNight_availableIsMore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AvailableIsMore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CalendarNight_availableIsMore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CalendarNight", field, false, false, "Boolean")
+}
+
 func (ec *executionContext) _CalendarNight_price(ctx context.Context, field graphql.CollectedField, obj *CalendarNight) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -19928,6 +20540,38 @@ func (ec *executionContext) _CalendarNight_price(ctx context.Context, field grap
 	)
 }
 func (ec *executionContext) fieldContext_CalendarNight_price(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CalendarNight",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CalendarNight_lowestPrice(ctx context.Context, field graphql.CollectedField, obj *CalendarNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CalendarNight_lowestPrice(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LowestPrice, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Money) graphql.Marshaler {
+			return ec.marshalOMoney2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CalendarNight_lowestPrice(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "CalendarNight",
 		Field:      field,
@@ -24234,6 +24878,272 @@ func (ec *executionContext) fieldContext_HoldRefused_quote(_ context.Context, fi
 	return fc, nil
 }
 
+func (ec *executionContext) _HotelDescription_latitude(ctx context.Context, field graphql.CollectedField, obj *HotelDescription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelDescription_latitude(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Latitude, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_HotelDescription_latitude(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HotelDescription", field, false, false, "Float")
+}
+
+func (ec *executionContext) _HotelDescription_longitude(ctx context.Context, field graphql.CollectedField, obj *HotelDescription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelDescription_longitude(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Longitude, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_HotelDescription_longitude(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HotelDescription", field, false, false, "Float")
+}
+
+func (ec *executionContext) _HotelDescription_stars(ctx context.Context, field graphql.CollectedField, obj *HotelDescription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelDescription_stars(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Stars, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_HotelDescription_stars(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HotelDescription", field, false, false, "Int")
+}
+
+func (ec *executionContext) _HotelDescription_amenities(ctx context.Context, field graphql.CollectedField, obj *HotelDescription) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelDescription_amenities(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Amenities, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []Amenity) graphql.Marshaler {
+			return ec.marshalNAmenity2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenityᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HotelDescription_amenities(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HotelDescription", field, false, false, "Amenity")
+}
+
+func (ec *executionContext) _HotelStays_property(ctx context.Context, field graphql.CollectedField, obj *HotelStays) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelStays_property(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.HotelStays().Property(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Property) graphql.Marshaler {
+			return ec.marshalNProperty2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐProperty(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HotelStays_property(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "HotelStays",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Property(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _HotelStays_distanceMetres(ctx context.Context, field graphql.CollectedField, obj *HotelStays) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelStays_distanceMetres(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DistanceMetres, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_HotelStays_distanceMetres(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HotelStays", field, false, false, "Int")
+}
+
+func (ec *executionContext) _HotelStays_offers(ctx context.Context, field graphql.CollectedField, obj *HotelStays) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelStays_offers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Offers, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []StayOffer) graphql.Marshaler {
+			return ec.marshalNStayOffer2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayOfferᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HotelStays_offers(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "HotelStays",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayOffer(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _HotelStays_alternatives(ctx context.Context, field graphql.CollectedField, obj *HotelStays) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelStays_alternatives(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Alternatives, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []StayOffer) graphql.Marshaler {
+			return ec.marshalNStayOffer2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayOfferᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HotelStays_alternatives(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "HotelStays",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayOffer(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _HotelStaysEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *HotelStaysEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelStaysEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HotelStaysEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("HotelStaysEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _HotelStaysEdge_node(ctx context.Context, field graphql.CollectedField, obj *HotelStaysEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_HotelStaysEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v HotelStays) graphql.Marshaler {
+			return ec.marshalNHotelStays2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStays(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_HotelStaysEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "HotelStaysEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HotelStays(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _KeptSeat_seatId(ctx context.Context, field graphql.CollectedField, obj *KeptSeat) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -27679,6 +28589,50 @@ func (ec *executionContext) fieldContext_Mutation_setBookingWindow(ctx context.C
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_setBookingWindow_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_describeHotel(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_describeHotel(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DescribeHotel(ctx, fc.Args["input"].(DescribeHotelInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *HotelDescription) graphql.Marshaler {
+			return ec.marshalNHotelDescription2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelDescription(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_describeHotel(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HotelDescription(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_describeHotel_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -33586,7 +34540,7 @@ func (ec *executionContext) _Property_calendar(ctx context.Context, field graphq
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Property().Calendar(ctx, obj, fc.Args["from"].(civil.Date), fc.Args["to"].(civil.Date), fc.Args["roomTypes"].([]string))
+			return ec.Resolvers.Property().Calendar(ctx, obj, fc.Args["from"].(civil.Date), fc.Args["to"].(civil.Date), fc.Args["roomTypes"].([]string), fc.Args["ratePlan"].(*string), fc.Args["guests"].(*GuestsInput))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *Calendar) graphql.Marshaler {
@@ -33768,6 +34722,38 @@ func (ec *executionContext) fieldContext_Property_pickUp(ctx context.Context, fi
 	if fc.Args, err = ec.field_Property_pickUp_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Property_description(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_description(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Property().Description(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *HotelDescription) graphql.Marshaler {
+			return ec.marshalNHotelDescription2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelDescription(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HotelDescription(ctx, field)
+		},
 	}
 	return fc, nil
 }
@@ -35501,6 +36487,50 @@ func (ec *executionContext) fieldContext_Query_nightHistory(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_nightHistory_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_searchStays(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_searchStays(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().SearchStays(ctx, fc.Args["input"].(SearchStaysInput), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *StaySearch) graphql.Marshaler {
+			return ec.marshalNStaySearch2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStaySearch(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_searchStays(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StaySearch(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_searchStays_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -41008,6 +42038,254 @@ func (ec *executionContext) fieldContext_StayCharge_exemptBelowAge(_ context.Con
 	return graphql.NewScalarFieldContext("StayCharge", field, false, false, "Int")
 }
 
+func (ec *executionContext) _StayLeftOut_code(ctx context.Context, field graphql.CollectedField, obj *StayLeftOut) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayLeftOut_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayLeftOut_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayLeftOut", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _StayLeftOut_rates(ctx context.Context, field graphql.CollectedField, obj *StayLeftOut) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayLeftOut_rates(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rates, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayLeftOut_rates(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayLeftOut", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StayOffer_roomType(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_roomType(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.StayOffer().RoomType(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RoomType) graphql.Marshaler {
+			return ec.marshalNRoomType2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomType(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_roomType(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayOffer",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoomType(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayOffer_ratePlanId(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_ratePlanId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RatePlanID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_ratePlanId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayOffer", field, false, false, "ID")
+}
+
+func (ec *executionContext) _StayOffer_checkIn(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_checkIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckIn, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_checkIn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayOffer", field, false, false, "Date")
+}
+
+func (ec *executionContext) _StayOffer_checkOut(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_checkOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckOut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_checkOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayOffer", field, false, false, "Date")
+}
+
+func (ec *executionContext) _StayOffer_total(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_total(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Total, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayOffer",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayOffer_refundable(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_refundable(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refundable, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_refundable(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayOffer", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _StayOffer_remaining(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_remaining(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Remaining, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_remaining(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayOffer", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StayOffer_remainingIsMore(ctx context.Context, field graphql.CollectedField, obj *StayOffer) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayOffer_remainingIsMore(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RemainingIsMore, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayOffer_remainingIsMore(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayOffer", field, false, false, "Boolean")
+}
+
 func (ec *executionContext) _StayPrice_total(ctx context.Context, field graphql.CollectedField, obj *StayPrice) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -41534,6 +42812,203 @@ func (ec *executionContext) fieldContext_StayQuote_cancellationPolicy(_ context.
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StaySearch_asOf(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaySearch_asOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaySearch_asOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StaySearch", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _StaySearch_hotelCount(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaySearch_hotelCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HotelCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaySearch_hotelCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StaySearch", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StaySearch_offerCount(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaySearch_offerCount(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OfferCount, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaySearch_offerCount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StaySearch", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StaySearch_leftOut(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaySearch_leftOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LeftOut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []StayLeftOut) graphql.Marshaler {
+			return ec.marshalNStayLeftOut2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayLeftOutᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaySearch_leftOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StaySearch",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayLeftOut(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StaySearch_edges(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaySearch_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []HotelStaysEdge) graphql.Marshaler {
+			return ec.marshalNHotelStaysEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStaysEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaySearch_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StaySearch",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HotelStaysEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StaySearch_nodes(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaySearch_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []HotelStays) graphql.Marshaler {
+			return ec.marshalNHotelStays2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStaysᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaySearch_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StaySearch",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_HotelStays(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StaySearch_pageInfo(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StaySearch_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StaySearch_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StaySearch",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
 		},
 	}
 	return fc, nil
@@ -42377,6 +43852,29 @@ func (ec *executionContext) _Terms_maxUnitsPerBuyer(ctx context.Context, field g
 	)
 }
 func (ec *executionContext) fieldContext_Terms_maxUnitsPerBuyer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Terms", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Terms_maxRemainingShown(ctx context.Context, field graphql.CollectedField, obj *Terms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Terms_maxRemainingShown(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxRemainingShown, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Terms_maxRemainingShown(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Terms", field, false, false, "Int")
 }
 
@@ -49091,6 +50589,80 @@ func UnmarshalDeleteWebhookEndpointInput(ctx context.Context, raw any) (DeleteWe
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputDescribeHotelInput(ctx context.Context, obj any) (DescribeHotelInput, error) {
+	var it DescribeHotelInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["amenities"]; !present {
+		asMap["amenities"] = []any{}
+	}
+
+	fieldsInOrder := [...]string{"property", "latitude", "longitude", "stars", "amenities"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "latitude":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("latitude"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Latitude = data
+		case "longitude":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("longitude"))
+			data, err := ec.unmarshalOFloat2ᚖfloat64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Longitude = data
+		case "stars":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("stars"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Stars = data
+		case "amenities":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("amenities"))
+			data, err := ec.unmarshalNAmenity2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenityᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Amenities = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalDescribeHotelInput unmarshals raw into the DescribeHotelInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDescribeHotelInput(ctx context.Context, raw any) (DescribeHotelInput, error) {
+	var out DescribeHotelInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DescribeHotelInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputEndCustomerSecretInput(ctx context.Context, obj any) (EndCustomerSecretInput, error) {
 	var it EndCustomerSecretInput
 	if obj == nil {
@@ -51371,6 +52943,308 @@ func UnmarshalRotateKeyInput(ctx context.Context, raw any) (RotateKeyInput, erro
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputSearchCircleInput(ctx context.Context, obj any) (SearchCircleInput, error) {
+	var it SearchCircleInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"latitude", "longitude", "kilometres"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "latitude":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("latitude"))
+			data, err := ec.unmarshalNFloat2float64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Latitude = data
+		case "longitude":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("longitude"))
+			data, err := ec.unmarshalNFloat2float64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Longitude = data
+		case "kilometres":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kilometres"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kilometres = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSearchCircleInput unmarshals raw into the SearchCircleInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSearchCircleInput(ctx context.Context, raw any) (SearchCircleInput, error) {
+	var out SearchCircleInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SearchCircleInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputSearchMonthInput(ctx context.Context, obj any) (SearchMonthInput, error) {
+	var it SearchMonthInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"year", "month", "nights"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "year":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("year"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Year = data
+		case "month":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("month"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Month = data
+		case "nights":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nights"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Nights = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSearchMonthInput unmarshals raw into the SearchMonthInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSearchMonthInput(ctx context.Context, raw any) (SearchMonthInput, error) {
+	var out SearchMonthInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SearchMonthInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputSearchStaysInput(ctx context.Context, obj any) (SearchStaysInput, error) {
+	var it SearchStaysInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["where"]; !present {
+		asMap["where"] = map[string]any{}
+	}
+	if _, present := asMap["flexibleDays"]; !present {
+		asMap["flexibleDays"] = 0
+	}
+	if _, present := asMap["rooms"]; !present {
+		asMap["rooms"] = 1
+	}
+	if _, present := asMap["guests"]; !present {
+		asMap["guests"] = []any{map[string]any{"adults": 2}}
+	}
+	if _, present := asMap["sort"]; !present {
+		asMap["sort"] = "PRICE"
+	}
+	if _, present := asMap["filter"]; !present {
+		asMap["filter"] = map[string]any{}
+	}
+	if _, present := asMap["nearbyDays"]; !present {
+		asMap["nearbyDays"] = 3
+	}
+
+	fieldsInOrder := [...]string{"where", "checkIn", "checkOut", "flexibleDays", "month", "rooms", "guests", "sort", "filter", "nearbyDays"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "where":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("where"))
+			data, err := ec.unmarshalOSearchWhereInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchWhereInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Where = data
+		case "checkIn":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("checkIn"))
+			data, err := ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CheckIn = data
+		case "checkOut":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("checkOut"))
+			data, err := ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CheckOut = data
+		case "flexibleDays":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("flexibleDays"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FlexibleDays = data
+		case "month":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("month"))
+			data, err := ec.unmarshalOSearchMonthInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchMonthInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Month = data
+		case "rooms":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rooms"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rooms = data
+		case "guests":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("guests"))
+			data, err := ec.unmarshalNGuestsInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Guests = data
+		case "sort":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("sort"))
+			data, err := ec.unmarshalNStaySort2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStaySort(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Sort = data
+		case "filter":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("filter"))
+			data, err := ec.unmarshalOStayFilterInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayFilterInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Filter = data
+		case "nearbyDays":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nearbyDays"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NearbyDays = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSearchStaysInput unmarshals raw into the SearchStaysInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSearchStaysInput(ctx context.Context, raw any) (SearchStaysInput, error) {
+	var out SearchStaysInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SearchStaysInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputSearchWhereInput(ctx context.Context, obj any) (SearchWhereInput, error) {
+	var it SearchWhereInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"city", "country", "properties", "circle"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "city":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("city"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.City = data
+		case "country":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("country"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Country = data
+		case "properties":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("properties"))
+			data, err := ec.unmarshalOID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Properties = data
+		case "circle":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("circle"))
+			data, err := ec.unmarshalOSearchCircleInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchCircleInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Circle = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSearchWhereInput unmarshals raw into the SearchWhereInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSearchWhereInput(ctx context.Context, raw any) (SearchWhereInput, error) {
+	var out SearchWhereInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SearchWhereInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputSeatSelectionInput(ctx context.Context, obj any) (SeatSelectionInput, error) {
 	var it SeatSelectionInput
 	if obj == nil {
@@ -52369,7 +54243,7 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"show", "property", "holdSeconds", "maxExtensions", "maxHoldSeconds", "processingSeconds", "graceSeconds", "latePayment", "onDecline", "maxSeatsPerHold", "maxQuantityPerHold", "maxNightsPerStay", "maxActiveHoldsPerBuyer", "maxActiveHoldsPerInstrument", "maxUnitsPerBuyer", "admissionRequired", "capture", "orphanSeats"}
+	fieldsInOrder := [...]string{"show", "property", "holdSeconds", "maxExtensions", "maxHoldSeconds", "processingSeconds", "graceSeconds", "latePayment", "onDecline", "maxSeatsPerHold", "maxQuantityPerHold", "maxNightsPerStay", "maxActiveHoldsPerBuyer", "maxActiveHoldsPerInstrument", "maxUnitsPerBuyer", "maxRemainingShown", "admissionRequired", "capture", "orphanSeats"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -52481,6 +54355,13 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 				return it, err
 			}
 			it.MaxUnitsPerBuyer = data
+		case "maxRemainingShown":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxRemainingShown"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MaxRemainingShown = data
 		case "admissionRequired":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("admissionRequired"))
 			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
@@ -52606,6 +54487,76 @@ func (ec *executionContext) unmarshalInputStayChargeInput(ctx context.Context, o
 func UnmarshalStayChargeInput(ctx context.Context, raw any) (StayChargeInput, error) {
 	var out StayChargeInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "StayChargeInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputStayFilterInput(ctx context.Context, obj any) (StayFilterInput, error) {
+	var it StayFilterInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["amenities"]; !present {
+		asMap["amenities"] = []any{}
+	}
+	if _, present := asMap["refundable"]; !present {
+		asMap["refundable"] = false
+	}
+
+	fieldsInOrder := [...]string{"maxTotal", "minStars", "amenities", "refundable"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "maxTotal":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxTotal"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MaxTotal = data
+		case "minStars":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minStars"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MinStars = data
+		case "amenities":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("amenities"))
+			data, err := ec.unmarshalNAmenity2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenityᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Amenities = data
+		case "refundable":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("refundable"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Refundable = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalStayFilterInput unmarshals raw into the StayFilterInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalStayFilterInput(ctx context.Context, raw any) (StayFilterInput, error) {
+	var out StayFilterInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "StayFilterInput", raw, &out)
 	return out, err
 }
 
@@ -55652,8 +57603,18 @@ func (ec *executionContext) _CalendarNight(ctx context.Context, sel ast.Selectio
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "availableIsMore":
+			out.Values[i] = ec._CalendarNight_availableIsMore(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "price":
 			out.Values[i] = ec._CalendarNight_price(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "lowestPrice":
+			out.Values[i] = ec._CalendarNight_lowestPrice(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -57534,6 +59495,141 @@ func (ec *executionContext) _HoldRefused(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var hotelDescriptionImplementors = []string{"HotelDescription"}
+
+func (ec *executionContext) _HotelDescription(ctx context.Context, sel ast.SelectionSet, obj *HotelDescription) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, hotelDescriptionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("HotelDescription")
+		case "latitude":
+			out.Values[i] = ec._HotelDescription_latitude(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "longitude":
+			out.Values[i] = ec._HotelDescription_longitude(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "stars":
+			out.Values[i] = ec._HotelDescription_stars(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "amenities":
+			out.Values[i] = ec._HotelDescription_amenities(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var hotelStaysImplementors = []string{"HotelStays"}
+
+func (ec *executionContext) _HotelStays(ctx context.Context, sel ast.SelectionSet, obj *HotelStays) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, hotelStaysImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("HotelStays")
+		case "property":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._HotelStays_property(ctx, field, obj)
+				})
+		case "distanceMetres":
+			out.Values[i] = ec._HotelStays_distanceMetres(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "offers":
+			out.Values[i] = ec._HotelStays_offers(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "alternatives":
+			out.Values[i] = ec._HotelStays_alternatives(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var hotelStaysEdgeImplementors = []string{"HotelStaysEdge"}
+
+func (ec *executionContext) _HotelStaysEdge(ctx context.Context, sel ast.SelectionSet, obj *HotelStaysEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, hotelStaysEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("HotelStaysEdge")
+		case "cursor":
+			out.Values[i] = ec._HotelStaysEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._HotelStaysEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var keptSeatImplementors = []string{"KeptSeat"}
 
 func (ec *executionContext) _KeptSeat(ctx context.Context, sel ast.SelectionSet, obj *KeptSeat) graphql.Marshaler {
@@ -58388,6 +60484,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "setBookingWindow":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_setBookingWindow(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "describeHotel":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_describeHotel(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -60560,6 +62663,12 @@ func (ec *executionContext) _Property(ctx context.Context, sel ast.SelectionSet,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Property_pickUp(ctx, field, obj)
 				})
+		case "description":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_description(ctx, field, obj)
+				})
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -60892,6 +63001,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_nightHistory(ctx, field)
+				})
+		case "searchStays":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_searchStays(ctx, field)
 				})
 		case "shows":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
@@ -63020,6 +65135,113 @@ func (ec *executionContext) _StayCharge(ctx context.Context, sel ast.SelectionSe
 	return out
 }
 
+var stayLeftOutImplementors = []string{"StayLeftOut"}
+
+func (ec *executionContext) _StayLeftOut(ctx context.Context, sel ast.SelectionSet, obj *StayLeftOut) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, stayLeftOutImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StayLeftOut")
+		case "code":
+			out.Values[i] = ec._StayLeftOut_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rates":
+			out.Values[i] = ec._StayLeftOut_rates(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var stayOfferImplementors = []string{"StayOffer"}
+
+func (ec *executionContext) _StayOffer(ctx context.Context, sel ast.SelectionSet, obj *StayOffer) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, stayOfferImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StayOffer")
+		case "roomType":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._StayOffer_roomType(ctx, field, obj)
+				})
+		case "ratePlanId":
+			out.Values[i] = ec._StayOffer_ratePlanId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "checkIn":
+			out.Values[i] = ec._StayOffer_checkIn(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "checkOut":
+			out.Values[i] = ec._StayOffer_checkOut(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "total":
+			out.Values[i] = ec._StayOffer_total(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "refundable":
+			out.Values[i] = ec._StayOffer_refundable(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "remaining":
+			out.Values[i] = ec._StayOffer_remaining(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "remainingIsMore":
+			out.Values[i] = ec._StayOffer_remainingIsMore(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var stayPriceImplementors = []string{"StayPrice"}
 
 func (ec *executionContext) _StayPrice(ctx context.Context, sel ast.SelectionSet, obj *StayPrice) graphql.Marshaler {
@@ -63151,6 +65373,69 @@ func (ec *executionContext) _StayQuote(ctx context.Context, sel ast.SelectionSet
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._StayQuote_cancellationPolicy(ctx, field, obj)
 				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var staySearchImplementors = []string{"StaySearch"}
+
+func (ec *executionContext) _StaySearch(ctx context.Context, sel ast.SelectionSet, obj *StaySearch) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, staySearchImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StaySearch")
+		case "asOf":
+			out.Values[i] = ec._StaySearch_asOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "hotelCount":
+			out.Values[i] = ec._StaySearch_hotelCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "offerCount":
+			out.Values[i] = ec._StaySearch_offerCount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "leftOut":
+			out.Values[i] = ec._StaySearch_leftOut(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "edges":
+			out.Values[i] = ec._StaySearch_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._StaySearch_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._StaySearch_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -63488,6 +65773,11 @@ func (ec *executionContext) _Terms(ctx context.Context, sel ast.SelectionSet, ob
 			}
 		case "maxUnitsPerBuyer":
 			out.Values[i] = ec._Terms_maxUnitsPerBuyer(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "maxRemainingShown":
+			out.Values[i] = ec._Terms_maxRemainingShown(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -65510,6 +67800,46 @@ func (ec *executionContext) marshalNAllotmentStock2ᚕgithubᚗcomᚋholdfastᚋ
 	return ret
 }
 
+func (ec *executionContext) unmarshalNAmenity2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenity(ctx context.Context, v any) (Amenity, error) {
+	var res Amenity
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAmenity2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenity(ctx context.Context, sel ast.SelectionSet, v Amenity) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNAmenity2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenityᚄ(ctx context.Context, v any) ([]Amenity, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]Amenity, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNAmenity2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenity(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNAmenity2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenityᚄ(ctx context.Context, sel ast.SelectionSet, v []Amenity) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNAmenity2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmenity(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNArea2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐArea(ctx context.Context, sel ast.SelectionSet, v Area) graphql.Marshaler {
 	return ec._Area(ctx, sel, &v)
 }
@@ -66425,6 +68755,11 @@ func (ec *executionContext) unmarshalNDeleteWebhookEndpointInput2githubᚗcomᚋ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNDescribeHotelInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDescribeHotelInput(ctx context.Context, v any) (DescribeHotelInput, error) {
+	res, err := ec.unmarshalInputDescribeHotelInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNDispute2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDispute(ctx context.Context, sel ast.SelectionSet, v Dispute) graphql.Marshaler {
 	return ec._Dispute(ctx, sel, &v)
 }
@@ -66592,6 +68927,20 @@ func (ec *executionContext) unmarshalNGuestsInput2githubᚗcomᚋholdfastᚋhold
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNGuestsInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInputᚄ(ctx context.Context, v any) ([]GuestsInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]GuestsInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNGuestsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) marshalNHeldStayPrice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHeldStayPrice(ctx context.Context, sel ast.SelectionSet, v HeldStayPrice) graphql.Marshaler {
 	return ec._HeldStayPrice(ctx, sel, &v)
 }
@@ -66671,6 +69020,54 @@ func (ec *executionContext) unmarshalNHoldState2githubᚗcomᚋholdfastᚋholdfa
 
 func (ec *executionContext) marshalNHoldState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHoldState(ctx context.Context, sel ast.SelectionSet, v HoldState) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNHotelDescription2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelDescription(ctx context.Context, sel ast.SelectionSet, v *HotelDescription) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "HotelDescription!")
+		return graphql.Null
+	}
+	return ec._HotelDescription(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNHotelStays2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStays(ctx context.Context, sel ast.SelectionSet, v HotelStays) graphql.Marshaler {
+	return ec._HotelStays(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNHotelStays2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStaysᚄ(ctx context.Context, sel ast.SelectionSet, v []HotelStays) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNHotelStays2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStays(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNHotelStaysEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStaysEdge(ctx context.Context, sel ast.SelectionSet, v HotelStaysEdge) graphql.Marshaler {
+	return ec._HotelStaysEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNHotelStaysEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStaysEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []HotelStaysEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNHotelStaysEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHotelStaysEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalNID2string(ctx context.Context, v any) (string, error) {
@@ -68290,6 +70687,11 @@ func (ec *executionContext) marshalNRow2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋ
 	return ret
 }
 
+func (ec *executionContext) unmarshalNSearchStaysInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchStaysInput(ctx context.Context, v any) (SearchStaysInput, error) {
+	res, err := ec.unmarshalInputSearchStaysInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNSeat2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeat(ctx context.Context, sel ast.SelectionSet, v Seat) graphql.Marshaler {
 	return ec._Seat(ctx, sel, &v)
 }
@@ -68708,6 +71110,46 @@ func (ec *executionContext) unmarshalNStayInput2ᚕgithubᚗcomᚋholdfastᚋhol
 	return res, nil
 }
 
+func (ec *executionContext) marshalNStayLeftOut2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayLeftOut(ctx context.Context, sel ast.SelectionSet, v StayLeftOut) graphql.Marshaler {
+	return ec._StayLeftOut(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNStayLeftOut2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayLeftOutᚄ(ctx context.Context, sel ast.SelectionSet, v []StayLeftOut) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNStayLeftOut2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayLeftOut(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNStayOffer2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayOffer(ctx context.Context, sel ast.SelectionSet, v StayOffer) graphql.Marshaler {
+	return ec._StayOffer(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNStayOffer2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayOfferᚄ(ctx context.Context, sel ast.SelectionSet, v []StayOffer) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNStayOffer2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayOffer(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNStayPrice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayPrice(ctx context.Context, sel ast.SelectionSet, v StayPrice) graphql.Marshaler {
 	return ec._StayPrice(ctx, sel, &v)
 }
@@ -68730,6 +71172,24 @@ func (ec *executionContext) marshalNStayQuote2ᚕgithubᚗcomᚋholdfastᚋholdf
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNStaySearch2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStaySearch(ctx context.Context, sel ast.SelectionSet, v *StaySearch) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "StaySearch!")
+		return graphql.Null
+	}
+	return ec._StaySearch(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNStaySort2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStaySort(ctx context.Context, v any) (StaySort, error) {
+	var res StaySort
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNStaySort2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStaySort(ctx context.Context, sel ast.SelectionSet, v StaySort) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) unmarshalNString2string(ctx context.Context, v any) (string, error) {
@@ -69649,6 +72109,23 @@ func (ec *executionContext) marshalODateTime2ᚖtimeᚐTime(ctx context.Context,
 	return res
 }
 
+func (ec *executionContext) unmarshalOFloat2ᚖfloat64(ctx context.Context, v any) (*float64, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := graphql.UnmarshalFloatContext(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOFloat2ᚖfloat64(ctx context.Context, sel ast.SelectionSet, v *float64) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	_ = sel
+	res := graphql.MarshalFloatContext(*v)
+	return graphql.WrapContextMarshaler(ctx, res)
+}
+
 func (ec *executionContext) unmarshalOGuestsInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInputᚄ(ctx context.Context, v any) ([]GuestsInput, error) {
 	if v == nil {
 		return nil, nil
@@ -69664,6 +72141,14 @@ func (ec *executionContext) unmarshalOGuestsInput2ᚕgithubᚗcomᚋholdfastᚋh
 		}
 	}
 	return res, nil
+}
+
+func (ec *executionContext) unmarshalOGuestsInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInput(ctx context.Context, v any) (*GuestsInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputGuestsInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalOHold2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHold(ctx context.Context, sel ast.SelectionSet, v *Hold) graphql.Marshaler {
@@ -70020,6 +72505,30 @@ func (ec *executionContext) marshalORuleLevel2ᚖgithubᚗcomᚋholdfastᚋholdf
 	return v
 }
 
+func (ec *executionContext) unmarshalOSearchCircleInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchCircleInput(ctx context.Context, v any) (*SearchCircleInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputSearchCircleInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOSearchMonthInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchMonthInput(ctx context.Context, v any) (*SearchMonthInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputSearchMonthInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOSearchWhereInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSearchWhereInput(ctx context.Context, v any) (*SearchWhereInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputSearchWhereInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalOSeat2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeat(ctx context.Context, sel ast.SelectionSet, v *Seat) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -70077,6 +72586,14 @@ func (ec *executionContext) marshalOSize2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 		return graphql.Null
 	}
 	return ec._Size(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOStayFilterInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayFilterInput(ctx context.Context, v any) (*StayFilterInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputStayFilterInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalOStayInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayInput(ctx context.Context, v any) (*StayInput, error) {

@@ -686,10 +686,16 @@ type CalendarNight struct {
 	RoomTypeID string `json:"roomTypeId"`
 	// The night: the date on which it begins, in the hotel's calendar.
 	Night civil.Date `json:"night"`
-	// How many rooms can be held; the hotel's house limit is considered.
+	// How many rooms can be held; the hotel's house limit is considered. As many as the terms show.
 	Available int64 `json:"available"`
-	// The price of one room; null when no rate is loaded, and then the night is not on sale.
+	// Whether there are more than available says.
+	AvailableIsMore bool `json:"availableIsMore"`
+	// The price of one room at the standard rate, or at the rate plan that was asked for; null when no rate is
+	// loaded, and then the night is not sold so.
 	Price *Money `json:"price"`
+	// What one room costs the party for this night alone, at the cheapest rate that the channel sells and that
+	// is not closed on it; null when there is none.
+	LowestPrice *Money `json:"lowestPrice"`
 	// Whether the night is closed for sale.
 	StopSell bool `json:"stopSell"`
 	// Whether no stay may begin on this night.
@@ -1370,6 +1376,20 @@ type DeleteWebhookEndpointInput struct {
 	Endpoint string `json:"endpoint"`
 }
 
+// A hotel's description.
+type DescribeHotelInput struct {
+	// The hotel.
+	Property string `json:"property"`
+	// Degrees north, -90 to 90, to six places; with longitude or not at all.
+	Latitude *float64 `json:"latitude"`
+	// Degrees east, -180 to 180, to six places.
+	Longitude *float64 `json:"longitude"`
+	// 1 to 5.
+	Stars *int64 `json:"stars"`
+	// What it has, each once.
+	Amenities []Amenity `json:"amenities"`
+}
+
 // A payment that the buyer's bank asks back (a chargeback).
 type Dispute struct {
 	// The public id.
@@ -1582,6 +1602,38 @@ type HostedPaymentInput struct {
 	// Where the page sends the buyer back to: an https URL of up to 2000 characters. Coming back is no
 	// proof of a payment: ask for the booking.
 	ReturnURL string `json:"returnUrl"`
+}
+
+// Where a hotel is and what it has.
+type HotelDescription struct {
+	// Degrees north, or null.
+	Latitude *float64 `json:"latitude"`
+	// Degrees east, or null.
+	Longitude *float64 `json:"longitude"`
+	// 1 to 5, or null.
+	Stars *int64 `json:"stars"`
+	// What it has.
+	Amenities []Amenity `json:"amenities"`
+}
+
+// What a hotel offers.
+type HotelStays struct {
+	// How far it is from the point asked for, in metres; null without one.
+	DistanceMetres *int64 `json:"distanceMetres"`
+	// The cheapest offer of each room type, the cheapest first; empty where there is none.
+	Offers []StayOffer `json:"offers"`
+	// Where offers is empty: the cheapest offer of each of the nearest days of arrival that have one, the nearest
+	// first, at most three.
+	Alternatives []StayOffer          `json:"alternatives"`
+	Source       inventory.HotelStays `json:"-"`
+}
+
+// A hotel in a page.
+type HotelStaysEdge struct {
+	// Where the hotel stands in the list.
+	Cursor string `json:"cursor"`
+	// The hotel.
+	Node HotelStays `json:"node"`
 }
 
 // A seating plan to be stored.
@@ -2932,6 +2984,63 @@ type Row struct {
 	Seats []Seat `json:"seats"`
 }
 
+// Within a distance of a point.
+type SearchCircleInput struct {
+	// Degrees north, -90 to 90.
+	Latitude float64 `json:"latitude"`
+	// Degrees east, -180 to 180.
+	Longitude float64 `json:"longitude"`
+	// Kilometres, 1 to 500.
+	Kilometres int64 `json:"kilometres"`
+}
+
+// Any stay of so many nights that begins in a month.
+type SearchMonthInput struct {
+	// The year.
+	Year int64 `json:"year"`
+	// 1 to 12.
+	Month int64 `json:"month"`
+	// How many nights, 1 to 31.
+	Nights int64 `json:"nights"`
+}
+
+// Which hotels, when, for whom.
+type SearchStaysInput struct {
+	// Which hotels. Without anything all of the tenant, at most 500.
+	Where *SearchWhereInput `json:"where"`
+	// The day of arrival; with checkOut. Exactly one of it and month is given.
+	CheckIn *civil.Date `json:"checkIn"`
+	// The day of departure.
+	CheckOut *civil.Date `json:"checkOut"`
+	// The stay may begin up to so many days earlier or later, 0 to 7, and is as long.
+	FlexibleDays int64 `json:"flexibleDays"`
+	// Any day of arrival in a month.
+	Month *SearchMonthInput `json:"month"`
+	// How many rooms of one type, 1 to 100.
+	Rooms int64 `json:"rooms"`
+	// Who comes: one entry for each room, or one for all.
+	Guests []GuestsInput `json:"guests"`
+	// What the hotels are ordered by. Hotels that have nothing come last.
+	Sort StaySort `json:"sort"`
+	// Which offers are wanted.
+	Filter *StayFilterInput `json:"filter"`
+	// Where a hotel has nothing for the dates, how many days before and after other arrivals are looked for,
+	// 0 to 7. Flexible dates and months need none.
+	NearbyDays int64 `json:"nearbyDays"`
+}
+
+// Which hotels: at most one of city, properties and circle.
+type SearchWhereInput struct {
+	// The city, as the hotels name it, in capital or small letters; with country.
+	City *string `json:"city"`
+	// The ISO 3166 code of the country, such as "AT".
+	Country *string `json:"country"`
+	// These hotels, at most 500.
+	Properties []string `json:"properties"`
+	// Within a distance of a point.
+	Circle *SearchCircleInput `json:"circle"`
+}
+
 // One place that is sold as itself.
 type Seat struct {
 	// The public id, the same in every show of the chart.
@@ -3349,6 +3458,8 @@ type SetTermsInput struct {
 	MaxActiveHoldsPerInstrument *int64 `json:"maxActiveHoldsPerInstrument"`
 	// 1 to 1000.
 	MaxUnitsPerBuyer *int64 `json:"maxUnitsPerBuyer"`
+	// Up to how many rooms calendars and searches say exactly what is left, 1 to 1000000.
+	MaxRemainingShown *int64 `json:"maxRemainingShown"`
 	// Whether a guest's hold needs an admission from the waiting room at all times.
 	AdmissionRequired *bool `json:"admissionRequired"`
 	// When a payment takes its money.
@@ -3436,6 +3547,18 @@ type StayChargeInput struct {
 	ExemptBelowAge int64 `json:"exemptBelowAge"`
 }
 
+// Which offers are wanted.
+type StayFilterInput struct {
+	// The most that all rooms together may cost for the whole stay. Hotels that sell in another currency are left out.
+	MaxTotal *MoneyInput `json:"maxTotal"`
+	// The least stars, 1 to 5.
+	MinStars *int64 `json:"minStars"`
+	// What the hotel must have.
+	Amenities []Amenity `json:"amenities"`
+	// Only what can be cancelled for less than the whole price.
+	Refundable bool `json:"refundable"`
+}
+
 // Rooms of a type on every night from check-in to the night before check-out.
 type StayInput struct {
 	// The room type.
@@ -3454,6 +3577,33 @@ type StayInput struct {
 	// The version of the quote that the buyer was shown. When the stay has another price now, the hold is refused
 	// with the new quote. Null accepts the present price. Stays are priced together: hold those that were quoted.
 	Quote *string `json:"quote"`
+}
+
+// A reason, and what it kept out.
+type StayLeftOut struct {
+	// The code with which placeHold would refuse.
+	Code RefusalCode `json:"code"`
+	// How many rates of room types.
+	Rates int64 `json:"rates"`
+}
+
+// A stay that could be held.
+type StayOffer struct {
+	// The rate plan that it is sold as; null is the standard rate.
+	RatePlanID *string `json:"ratePlanId"`
+	// The day of arrival.
+	CheckIn civil.Date `json:"checkIn"`
+	// The day of departure.
+	CheckOut civil.Date `json:"checkOut"`
+	// What all rooms cost for the whole stay.
+	Total Money `json:"total"`
+	// Whether it can be cancelled for less than the whole price at some time.
+	Refundable bool `json:"refundable"`
+	// How many rooms are left on each of its nights, as many as the terms show.
+	Remaining int64 `json:"remaining"`
+	// Whether there are more than remaining says.
+	RemainingIsMore bool                `json:"remainingIsMore"`
+	Source          inventory.StayOffer `json:"-"`
 }
 
 // The price of a stay, of all its rooms together. total is rooms and added together, and each of them is the
@@ -3497,6 +3647,25 @@ type StayQuote struct {
 	// without a price.
 	Version *string             `json:"version"`
 	Source  inventory.StayQuote `json:"-"`
+}
+
+// A page of what was found.
+type StaySearch struct {
+	// When it was true, by the database's clock.
+	AsOf time.Time `json:"asOf"`
+	// How many hotels were looked at.
+	HotelCount int64 `json:"hotelCount"`
+	// How many of them have an offer.
+	OfferCount int64 `json:"offerCount"`
+	// What was left out and why: each rate of a room type once under each code that spoke against it on the
+	// dates nearest to those asked for.
+	LeftOut []StayLeftOut `json:"leftOut"`
+	// The hotels with their cursors.
+	Edges []HotelStaysEdge `json:"edges"`
+	// The hotels alone.
+	Nodes []HotelStays `json:"nodes"`
+	// Where the page stands in the list.
+	PageInfo PageInfo `json:"pageInfo"`
 }
 
 // What is told as it happens, over Server-Sent Events or a WebSocket.
@@ -3588,6 +3757,9 @@ type Terms struct {
 	// How many seats and pool units of one show a guest may have, in live holds and standing bookings
 	// together; null is no limit.
 	MaxUnitsPerBuyer *int64 `json:"maxUnitsPerBuyer"`
+	// Up to how many rooms calendars and searches say exactly what is left; of more they say that there are
+	// more. Null shows everything.
+	MaxRemainingShown *int64 `json:"maxRemainingShown"`
 	// Whether a guest's hold needs an admission from the waiting room at all times; while a waiting room is
 	// open, it does anyway.
 	AdmissionRequired bool `json:"admissionRequired"`
@@ -4211,6 +4383,118 @@ func (e *AllotmentState) UnmarshalJSON(b []byte) error {
 }
 
 func (e AllotmentState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What a hotel can have.
+type Amenity string
+
+const (
+	// Ways without steps.
+	AmenityAccessible Amenity = "ACCESSIBLE"
+	// Air conditioning.
+	AmenityAirConditioning Amenity = "AIR_CONDITIONING"
+	// A shuttle to the airport.
+	AmenityAirportShuttle Amenity = "AIRPORT_SHUTTLE"
+	// A bar.
+	AmenityBar Amenity = "BAR"
+	// Breakfast.
+	AmenityBreakfast Amenity = "BREAKFAST"
+	// Charging for electric cars.
+	AmenityEvCharging Amenity = "EV_CHARGING"
+	// Rooms for families.
+	AmenityFamilyRooms Amenity = "FAMILY_ROOMS"
+	// A fitness room.
+	AmenityFitness Amenity = "FITNESS"
+	// A kitchen of one's own.
+	AmenityKitchen Amenity = "KITCHEN"
+	// Laundry.
+	AmenityLaundry Amenity = "LAUNDRY"
+	// A lift.
+	AmenityLift Amenity = "LIFT"
+	// Meeting rooms.
+	AmenityMeetingRooms Amenity = "MEETING_ROOMS"
+	// Rooms where nobody smokes.
+	AmenityNonSmoking Amenity = "NON_SMOKING"
+	// Parking.
+	AmenityParking Amenity = "PARKING"
+	// Pets may come.
+	AmenityPets Amenity = "PETS"
+	// A swimming pool.
+	AmenityPool Amenity = "POOL"
+	// A restaurant.
+	AmenityRestaurant Amenity = "RESTAURANT"
+	// Room service.
+	AmenityRoomService Amenity = "ROOM_SERVICE"
+	// A sauna.
+	AmenitySauna Amenity = "SAUNA"
+	// Wi-Fi.
+	AmenityWifi Amenity = "WIFI"
+)
+
+var AllAmenity = []Amenity{
+	AmenityAccessible,
+	AmenityAirConditioning,
+	AmenityAirportShuttle,
+	AmenityBar,
+	AmenityBreakfast,
+	AmenityEvCharging,
+	AmenityFamilyRooms,
+	AmenityFitness,
+	AmenityKitchen,
+	AmenityLaundry,
+	AmenityLift,
+	AmenityMeetingRooms,
+	AmenityNonSmoking,
+	AmenityParking,
+	AmenityPets,
+	AmenityPool,
+	AmenityRestaurant,
+	AmenityRoomService,
+	AmenitySauna,
+	AmenityWifi,
+}
+
+func (e Amenity) IsValid() bool {
+	switch e {
+	case AmenityAccessible, AmenityAirConditioning, AmenityAirportShuttle, AmenityBar, AmenityBreakfast, AmenityEvCharging, AmenityFamilyRooms, AmenityFitness, AmenityKitchen, AmenityLaundry, AmenityLift, AmenityMeetingRooms, AmenityNonSmoking, AmenityParking, AmenityPets, AmenityPool, AmenityRestaurant, AmenityRoomService, AmenitySauna, AmenityWifi:
+		return true
+	}
+	return false
+}
+
+func (e Amenity) String() string {
+	return string(e)
+}
+
+func (e *Amenity) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = Amenity(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid Amenity", str)
+	}
+	return nil
+}
+
+func (e Amenity) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *Amenity) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e Amenity) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -6698,6 +6982,70 @@ func (e *ShowState) UnmarshalJSON(b []byte) error {
 }
 
 func (e ShowState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What hotels are ordered by.
+type StaySort string
+
+const (
+	// The cheapest offer first, currency by currency.
+	StaySortPrice StaySort = "PRICE"
+	// The most stars first.
+	StaySortStars StaySort = "STARS"
+	// By name.
+	StaySortName StaySort = "NAME"
+	// The nearest first; for circles.
+	StaySortDistance StaySort = "DISTANCE"
+)
+
+var AllStaySort = []StaySort{
+	StaySortPrice,
+	StaySortStars,
+	StaySortName,
+	StaySortDistance,
+}
+
+func (e StaySort) IsValid() bool {
+	switch e {
+	case StaySortPrice, StaySortStars, StaySortName, StaySortDistance:
+		return true
+	}
+	return false
+}
+
+func (e StaySort) String() string {
+	return string(e)
+}
+
+func (e *StaySort) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = StaySort(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid StaySort", str)
+	}
+	return nil
+}
+
+func (e StaySort) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *StaySort) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e StaySort) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -129,7 +129,7 @@ func (h *Hotel) SetHouseLimit(first, last int, limit *int64) inventory.NightsSet
 // that is not on sale at all is -1.
 func (b Buyer) Calendar(r *Room, first, last int) []int64 {
 	b.tenant.t.Helper()
-	calendar, err := b.tenant.Inventory.Calendar(b.tenant.t.Context(), b.Actor, r.Hotel.Property, []inventory.RoomTypeID{r.ID}, Nov(first), Nov(last))
+	calendar, err := b.tenant.Inventory.Calendar(b.tenant.t.Context(), b.Actor, r.Hotel.Property, inventory.CalendarQuestion{RoomTypes: []inventory.RoomTypeID{r.ID}, First: Nov(first), Last: Nov(last)})
 	if err != nil {
 		b.tenant.t.Fatal(err)
 	}

@@ -81,17 +81,17 @@ ORDER BY rate_plan_id, night;
 -- name: TermsOfScopes :many
 SELECT scope_id, hold_seconds, max_extensions, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
     max_seats_per_hold, max_quantity_per_hold, max_nights_per_stay, max_active_holds_per_buyer,
-    max_active_holds_per_instrument, max_units_per_buyer, admission_required, orphan_seats, capture
+    max_active_holds_per_instrument, max_units_per_buyer, admission_required, orphan_seats, capture, max_remaining_shown
 FROM sales_terms
 WHERE tenant_id = @tenant_id AND scope_id = ANY(@scope_ids::uuid[]);
 
 -- name: TermsSet :exec
 INSERT INTO sales_terms (tenant_id, scope_id, hold_seconds, max_extensions, max_hold_seconds, processing_seconds, grace_seconds,
     late_payment, on_decline, max_seats_per_hold, max_quantity_per_hold, max_nights_per_stay, max_active_holds_per_buyer,
-    max_active_holds_per_instrument, max_units_per_buyer, admission_required, orphan_seats, capture, updated_at)
+    max_active_holds_per_instrument, max_units_per_buyer, admission_required, orphan_seats, capture, max_remaining_shown, updated_at)
 VALUES (@tenant_id, @scope_id, @hold_seconds, @max_extensions, @max_hold_seconds, @processing_seconds, @grace_seconds,
     @late_payment, @on_decline, @max_seats_per_hold, @max_quantity_per_hold, @max_nights_per_stay, @max_active_holds_per_buyer,
-    @max_active_holds_per_instrument, @max_units_per_buyer, @admission_required, @orphan_seats, @capture, clock_timestamp())
+    @max_active_holds_per_instrument, @max_units_per_buyer, @admission_required, @orphan_seats, @capture, @max_remaining_shown, clock_timestamp())
 ON CONFLICT (tenant_id, scope_id) DO UPDATE
 SET hold_seconds = excluded.hold_seconds, max_extensions = excluded.max_extensions,
     max_hold_seconds = excluded.max_hold_seconds, processing_seconds = excluded.processing_seconds,
@@ -99,6 +99,6 @@ SET hold_seconds = excluded.hold_seconds, max_extensions = excluded.max_extensio
     max_seats_per_hold = excluded.max_seats_per_hold, max_quantity_per_hold = excluded.max_quantity_per_hold,
     max_nights_per_stay = excluded.max_nights_per_stay, max_active_holds_per_buyer = excluded.max_active_holds_per_buyer,
     max_active_holds_per_instrument = excluded.max_active_holds_per_instrument,
-    max_units_per_buyer = excluded.max_units_per_buyer,
+    max_units_per_buyer = excluded.max_units_per_buyer, max_remaining_shown = excluded.max_remaining_shown,
     admission_required = excluded.admission_required, orphan_seats = excluded.orphan_seats,
     capture = excluded.capture, updated_at = excluded.updated_at;

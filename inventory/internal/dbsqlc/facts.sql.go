@@ -332,7 +332,7 @@ func (q *Queries) ShowsForClaim(ctx context.Context, arg ShowsForClaimParams) ([
 const termsOfScopes = `-- name: TermsOfScopes :many
 SELECT scope_id, hold_seconds, max_extensions, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
     max_seats_per_hold, max_quantity_per_hold, max_nights_per_stay, max_active_holds_per_buyer,
-    max_active_holds_per_instrument, max_units_per_buyer, admission_required, orphan_seats, capture
+    max_active_holds_per_instrument, max_units_per_buyer, admission_required, orphan_seats, capture, max_remaining_shown
 FROM sales_terms
 WHERE tenant_id = $1 AND scope_id = ANY($2::uuid[])
 `
@@ -360,6 +360,7 @@ type TermsOfScopesRow struct {
 	AdmissionRequired           *bool
 	OrphanSeats                 *string
 	Capture                     *string
+	MaxRemainingShown           *int64
 }
 
 func (q *Queries) TermsOfScopes(ctx context.Context, arg TermsOfScopesParams) ([]TermsOfScopesRow, error) {
@@ -389,6 +390,7 @@ func (q *Queries) TermsOfScopes(ctx context.Context, arg TermsOfScopesParams) ([
 			&i.AdmissionRequired,
 			&i.OrphanSeats,
 			&i.Capture,
+			&i.MaxRemainingShown,
 		); err != nil {
 			return nil, err
 		}
@@ -403,10 +405,10 @@ func (q *Queries) TermsOfScopes(ctx context.Context, arg TermsOfScopesParams) ([
 const termsSet = `-- name: TermsSet :exec
 INSERT INTO sales_terms (tenant_id, scope_id, hold_seconds, max_extensions, max_hold_seconds, processing_seconds, grace_seconds,
     late_payment, on_decline, max_seats_per_hold, max_quantity_per_hold, max_nights_per_stay, max_active_holds_per_buyer,
-    max_active_holds_per_instrument, max_units_per_buyer, admission_required, orphan_seats, capture, updated_at)
+    max_active_holds_per_instrument, max_units_per_buyer, admission_required, orphan_seats, capture, max_remaining_shown, updated_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7,
     $8, $9, $10, $11, $12, $13,
-    $14, $15, $16, $17, $18, clock_timestamp())
+    $14, $15, $16, $17, $18, $19, clock_timestamp())
 ON CONFLICT (tenant_id, scope_id) DO UPDATE
 SET hold_seconds = excluded.hold_seconds, max_extensions = excluded.max_extensions,
     max_hold_seconds = excluded.max_hold_seconds, processing_seconds = excluded.processing_seconds,
@@ -414,7 +416,7 @@ SET hold_seconds = excluded.hold_seconds, max_extensions = excluded.max_extensio
     max_seats_per_hold = excluded.max_seats_per_hold, max_quantity_per_hold = excluded.max_quantity_per_hold,
     max_nights_per_stay = excluded.max_nights_per_stay, max_active_holds_per_buyer = excluded.max_active_holds_per_buyer,
     max_active_holds_per_instrument = excluded.max_active_holds_per_instrument,
-    max_units_per_buyer = excluded.max_units_per_buyer,
+    max_units_per_buyer = excluded.max_units_per_buyer, max_remaining_shown = excluded.max_remaining_shown,
     admission_required = excluded.admission_required, orphan_seats = excluded.orphan_seats,
     capture = excluded.capture, updated_at = excluded.updated_at
 `
@@ -438,6 +440,7 @@ type TermsSetParams struct {
 	AdmissionRequired           *bool
 	OrphanSeats                 *string
 	Capture                     *string
+	MaxRemainingShown           *int64
 }
 
 func (q *Queries) TermsSet(ctx context.Context, arg TermsSetParams) error {
@@ -460,6 +463,7 @@ func (q *Queries) TermsSet(ctx context.Context, arg TermsSetParams) error {
 		arg.AdmissionRequired,
 		arg.OrphanSeats,
 		arg.Capture,
+		arg.MaxRemainingShown,
 	)
 	return err
 }

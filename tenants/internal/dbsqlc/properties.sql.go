@@ -11,6 +11,80 @@ import (
 	"github.com/google/uuid"
 )
 
+const placeGetMany = `-- name: PlaceGetMany :many
+SELECT property_id, latitude_e6, longitude_e6, stars, amenities
+FROM property_places
+WHERE tenant_id = $1::uuid AND property_id = ANY($2::uuid[])
+`
+
+type PlaceGetManyParams struct {
+	TenantID uuid.UUID
+	Ids      []uuid.UUID
+}
+
+type PlaceGetManyRow struct {
+	PropertyID  uuid.UUID
+	LatitudeE6  *int64
+	LongitudeE6 *int64
+	Stars       *int64
+	Amenities   []string
+}
+
+func (q *Queries) PlaceGetMany(ctx context.Context, arg PlaceGetManyParams) ([]PlaceGetManyRow, error) {
+	rows, err := q.db.Query(ctx, placeGetMany, arg.TenantID, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []PlaceGetManyRow
+	for rows.Next() {
+		var i PlaceGetManyRow
+		if err := rows.Scan(
+			&i.PropertyID,
+			&i.LatitudeE6,
+			&i.LongitudeE6,
+			&i.Stars,
+			&i.Amenities,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const placeSet = `-- name: PlaceSet :exec
+INSERT INTO property_places (tenant_id, property_id, latitude_e6, longitude_e6, stars, amenities, updated_at)
+VALUES ($1::uuid, $2::uuid, $3::bigint, $4::bigint, $5::bigint, $6::text[], clock_timestamp())
+ON CONFLICT (tenant_id, property_id) DO UPDATE
+SET latitude_e6 = excluded.latitude_e6, longitude_e6 = excluded.longitude_e6, stars = excluded.stars, amenities = excluded.amenities,
+    updated_at = excluded.updated_at
+`
+
+type PlaceSetParams struct {
+	TenantID    uuid.UUID
+	PropertyID  uuid.UUID
+	LatitudeE6  *int64
+	LongitudeE6 *int64
+	Stars       *int64
+	Amenities   []string
+}
+
+func (q *Queries) PlaceSet(ctx context.Context, arg PlaceSetParams) error {
+	_, err := q.db.Exec(ctx, placeSet,
+		arg.TenantID,
+		arg.PropertyID,
+		arg.LatitudeE6,
+		arg.LongitudeE6,
+		arg.Stars,
+		arg.Amenities,
+	)
+	return err
+}
+
 const propertyGetMany = `-- name: PropertyGetMany :many
 SELECT tenant_id, id, region, name, time_zone, currency, country, city, created_at
 FROM properties
