@@ -22,7 +22,7 @@ import (
 // some of them keeps them. A block that was released before is answered as it is, and nobody is told
 // again.
 func (s *Service) ReleaseBlock(ctx context.Context, actor tenants.Actor, requestKey string, id inventory.BlockID) error {
-	if err := inventory.AuthorizeAt(ctx, s.db.Pool(), s.authorizer, actor, policies.ActionBlockSet, "seat block", id.Region, id.UUID); err != nil {
+	if err := s.authorizePlace(ctx, actor, policies.ActionBlockSet, "seat block", id.Region, id.UUID); err != nil {
 		return err
 	}
 	if err := request.ValidateKey(requestKey); err != nil {

@@ -63,7 +63,7 @@ type HistoryCursor struct {
 // SeatHistory lists what became of a seat of a show, the newest first, and says whether older steps
 // follow.
 func (s *Service) SeatHistory(ctx context.Context, actor tenants.Actor, show inventory.ShowID, seat inventory.SeatID, after *HistoryCursor, limit int) ([]UnitEvent, bool, error) {
-	if err := inventory.AuthorizeAt(ctx, s.db.Pool(), s.authorizer, actor, policies.ActionUnitHistory, "show", show.Region, show.UUID); err != nil {
+	if err := s.authorizePlace(ctx, actor, policies.ActionUnitHistory, "show", show.Region, show.UUID); err != nil {
 		return nil, false, err
 	}
 	return s.history(ctx, show.Region, after, limit, func(ctx context.Context, q *dbsqlc.Queries, at HistoryCursor, most int32) ([]dbsqlc.SeatHistoryRow, error) {
@@ -83,7 +83,7 @@ func (s *Service) SeatHistory(ctx context.Context, actor tenants.Actor, show inv
 
 // PoolHistory is SeatHistory for a pool.
 func (s *Service) PoolHistory(ctx context.Context, actor tenants.Actor, pool inventory.PoolID, after *HistoryCursor, limit int) ([]UnitEvent, bool, error) {
-	if err := inventory.AuthorizeAt(ctx, s.db.Pool(), s.authorizer, actor, policies.ActionUnitHistory, "pool", pool.Region, pool.UUID); err != nil {
+	if err := s.authorizePlace(ctx, actor, policies.ActionUnitHistory, "pool", pool.Region, pool.UUID); err != nil {
 		return nil, false, err
 	}
 	return s.history(ctx, pool.Region, after, limit, func(ctx context.Context, q *dbsqlc.Queries, at HistoryCursor, most int32) ([]dbsqlc.SeatHistoryRow, error) {
@@ -108,7 +108,7 @@ func (s *Service) PoolHistory(ctx context.Context, actor tenants.Actor, pool inv
 
 // NightHistory is SeatHistory for a night of a room type.
 func (s *Service) NightHistory(ctx context.Context, actor tenants.Actor, room inventory.RoomTypeID, night civil.Date, after *HistoryCursor, limit int) ([]UnitEvent, bool, error) {
-	if err := inventory.AuthorizeAt(ctx, s.db.Pool(), s.authorizer, actor, policies.ActionUnitHistory, "room type", room.Region, room.UUID); err != nil {
+	if err := s.authorizePlace(ctx, actor, policies.ActionUnitHistory, "room type", room.Region, room.UUID); err != nil {
 		return nil, false, err
 	}
 	return s.history(ctx, room.Region, after, limit, func(ctx context.Context, q *dbsqlc.Queries, at HistoryCursor, most int32) ([]dbsqlc.SeatHistoryRow, error) {

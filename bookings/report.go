@@ -50,7 +50,7 @@ type OccupiedNight struct {
 // Occupancy reports the nights of a property from first to last, both included. Nights that are not
 // planned are absent.
 func (s *Service) Occupancy(ctx context.Context, actor tenants.Actor, property tenants.Property, first, last civil.Date) (Occupancy, error) {
-	if err := inventory.AuthorizeAt(ctx, s.db.Pool(), s.authorizer, actor, policies.ActionReportRead, "property", property.ID.Region, property.ID.UUID); err != nil {
+	if err := s.authorizePlace(ctx, actor, policies.ActionReportRead, "property", property.ID.Region, property.ID.UUID); err != nil {
 		return Occupancy{}, err
 	}
 	if err := checkReport(first, last); err != nil {
@@ -121,7 +121,7 @@ type PickedUpNight struct {
 // PickUp reports what was sold and cancelled from since up to, but not at, until, of the nights of a
 // property from first to last, both included.
 func (s *Service) PickUp(ctx context.Context, actor tenants.Actor, property tenants.Property, first, last civil.Date, since, until time.Time) (PickUp, error) {
-	if err := inventory.AuthorizeAt(ctx, s.db.Pool(), s.authorizer, actor, policies.ActionReportRead, "property", property.ID.Region, property.ID.UUID); err != nil {
+	if err := s.authorizePlace(ctx, actor, policies.ActionReportRead, "property", property.ID.Region, property.ID.UUID); err != nil {
 		return PickUp{}, err
 	}
 	if err := checkReport(first, last); err != nil {

@@ -123,7 +123,7 @@ func TestReportsEqualTheLines(t *testing.T) {
 			sold = sold[:last]
 		case 4:
 			if len(sold) > 0 && random.IntN(2) == 0 {
-				_, _ = b.Sales.MarkNoShow(t.Context(), b.Owner, inventorytest.Key(), sold[0].ID, []int64{0})
+				_, _ = b.Sales.MarkNoShow(t.Context(), b.Owner, bookings.NoShow{RequestKey: inventorytest.Key(), Booking: sold[0].ID, Ordinals: []int64{0}, History: true})
 			}
 		case 5:
 			rooms[1].Set(2, 6, inventory.NightChange{OutOfOrder: inventorytest.Of(random.Int64N(5))})

@@ -30,6 +30,10 @@ type (
 	NightsJobKind struct{}
 	// BlockKind is a set of seats of a show that is set aside.
 	BlockKind struct{}
+	// RoomKind is a physical room of a hotel.
+	RoomKind struct{}
+	// OutOfOrderKind is a period in which a physical room cannot be slept in.
+	OutOfOrderKind struct{}
 )
 
 // Prefix of a chart's public id.
@@ -71,6 +75,12 @@ func (NightsJobKind) Prefix() string { return "nights" }
 // Prefix of a seat block's public id.
 func (BlockKind) Prefix() string { return "block" }
 
+// Prefix of a physical room's public id; what is sold is a room type, "room".
+func (RoomKind) Prefix() string { return "door" }
+
+// Prefix of an out-of-order period's public id.
+func (OutOfOrderKind) Prefix() string { return "ooo" }
+
 // Public ids. Each carries the region in which its stock lives.
 type (
 	ChartID       = ids.ID[ChartKind]
@@ -86,4 +96,6 @@ type (
 	GrantID       = ids.ID[GrantKind]
 	NightsJobID   = ids.ID[NightsJobKind]
 	BlockID       = ids.ID[BlockKind]
+	RoomID        = ids.ID[RoomKind]
+	OutOfOrderID  = ids.ID[OutOfOrderKind]
 )
