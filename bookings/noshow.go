@@ -123,7 +123,7 @@ type ReleaseNoShow struct {
 	DryRun bool
 	// ExpectedFee is what the caller was told: another fee is refused with FEE_CHANGED.
 	ExpectedFee *money.Amount
-	// WaiveFee gives everything back, and needs a reason.
+	// WaiveFee gives everything back; who may cancel anybody's booking may, for a reason.
 	WaiveFee bool
 	// Reason is recorded: one line of up to 200 characters.
 	Reason string
@@ -167,6 +167,12 @@ func (s *Service) ReleaseNoShow(ctx context.Context, actor tenants.Actor, input 
 	may := s.authorizer.Authorize(actor, policies.ActionBookingNoShow, actor.Tenant)
 	if _, err := tenants.ReachOf(may); err != nil {
 		return NoShowRelease{}, err
+	}
+	if input.WaiveFee {
+		may = s.authorizer.Authorize(actor, policies.ActionBookingCancelAny, actor.Tenant)
+		if _, err := tenants.ReachOf(may); err != nil {
+			return NoShowRelease{}, err
+		}
 	}
 	if err := input.validate(); err != nil {
 		return NoShowRelease{}, err

@@ -39,6 +39,7 @@ func idKinds() map[string]string {
 		"property": "prop", "priceLevel": "level", "priceLevels": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
 		"member": "member", "binding": "bind", "customerSecret": "csec",
 		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
+		"physicalRoom": "door", "Query.physicalRoom": "door", "outOfOrder": "ooo",
 		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
 		"Query.booking": "book", "Query.tenant": "tenant",
 	}
@@ -219,13 +220,14 @@ func (h *house) ids() (own map[string]string, guest client) {
 	refund := h.refund(sale.Booking.ID, 1)
 	member, _ := h.invite()
 	bound := h.bind(member.ID, "AUDITOR", nil)
+	door, period := h.roomOutOfOrder()
 	return map[string]string{
 		"member": member.ID, "bind": bound.Roles[0].ID, "csec": h.customerSecret(h.partners).ID,
 		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
 		"presale": h.presaleCode(), "allotment": h.allotment(), "grant": h.grant(guest),
 		"nights": h.nightsJob(), "block": h.houseSeats(h.seats[9]),
-		"refund": refund,
+		"refund": refund, "door": door, "ooo": period,
 		"evt":    h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
 	}, guest
 }
@@ -312,7 +314,7 @@ func askAboutForeign(t *testing.T, who string, as client, own, foreign map[strin
 
 func nodeKinds() []string {
 	return []string{
-		"tenant", "prop", "venue", "chan", "key", "member", "event", "show", "chart", "room", "nights", "hold", "allotment", "block", "book", "evt", "endpoint",
+		"tenant", "prop", "venue", "chan", "key", "member", "event", "show", "chart", "room", "nights", "hold", "allotment", "block", "book", "evt", "endpoint", "door",
 	}
 }
 

@@ -4789,7 +4789,7 @@ input ReleaseNoShowInput {
   """
   expectedFee: MoneyInput
   """
-  Gives everything back. It needs a reason.
+  Gives everything back. It needs a reason, and the right to cancel anybody's booking.
   """
   waiveFee: Boolean! = false
   """

@@ -2746,7 +2746,7 @@ type ReleaseNoShowInput struct {
 	DryRun bool `json:"dryRun"`
 	// The fee that is expected; another one is refused.
 	ExpectedFee *MoneyInput `json:"expectedFee"`
-	// Gives everything back. It needs a reason.
+	// Gives everything back. It needs a reason, and the right to cancel anybody's booking.
 	WaiveFee bool `json:"waiveFee"`
 	// Why, up to 200 characters.
 	Reason *string `json:"reason"`
