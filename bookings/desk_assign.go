@@ -246,7 +246,7 @@ func assignableRoomTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, s
 	case err != nil:
 		return inventory.Room{}, err
 	case room.Property != stay.Property:
-		return inventory.Room{}, fault.Invalid("physicalRoom", "expected a room of the hotel that was booked")
+		return inventory.Room{}, fault.NotFound("room")
 	case room.State != inventory.RoomStateInUse:
 		return inventory.Room{}, inventory.Refuse(inventory.RefusalRoomRetired, fmt.Sprintf("room %s is not used any more", room.Number))
 	case room.RoomType != stay.RoomType && !input.Upgrade:

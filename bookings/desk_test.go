@@ -151,6 +151,19 @@ func (d desk) refusal(err error) string {
 	return fault.KindOf(err).String() + ": " + err.Error()
 }
 
+// logged are the actions that the log of changes has of a booking, each with how often.
+func (d desk) logged(booking bookings.Booking) string {
+	d.t.Helper()
+	var text string
+	if err := d.DB.Pool().QueryRow(d.t.Context(), `
+		SELECT COALESCE(string_agg(action || ' ' || entries::text, ', ' ORDER BY action), '')
+		FROM (SELECT action, count(*) AS entries FROM audit_entries WHERE tenant_id = $1 AND resource = $2 GROUP BY action) AS e`,
+		d.ID.UUID, booking.ID.String()).Scan(&text); err != nil {
+		d.t.Fatal(err)
+	}
+	return text
+}
+
 func (d desk) cleared() {
 	d.t.Helper()
 	d.Settle()
@@ -455,6 +468,7 @@ func TestGuestsComeAndGo(t *testing.T) {
 	expect(t, "a no-show", d.refusal(err), "NOT_DUE")
 	expect(t, "events", strings.Join(d.Events(booking.ID.UUID), ", "),
 		"1 booking.confirmed, 2 booking.room_assigned, 3 booking.checked_in, 4 booking.room_assigned, 5 booking.checked_in, 6 booking.checked_out")
+	expect(t, "the log of changes", d.logged(booking), "desk.work 5")
 	d.cleared()
 }
 
@@ -523,6 +537,7 @@ func TestGuestsLeaveEarly(t *testing.T) {
 		t.Errorf("the provider has %d, want %d", kept, want)
 	}
 	expect(t, "what is left", d.stay(booking), "CHECKED_IN [101:0-1]")
+	expect(t, "the log of changes", d.logged(booking), "booking.cancel_any 1, desk.work 2")
 	again := d.Guest()
 	expect(t, "sold again, once", d.Explain(func() error { _, err := again.Try(d.room.On(2, d.today.AddDays(2), d.today.AddDays(5))); return err }()), d.Explain(nil))
 	d.Audit()
@@ -583,6 +598,7 @@ func TestNoShows(t *testing.T) {
 			}
 			d.Guest().Hold(d.room.On(1, d.today.AddDays(past), d.today.AddDays(past+1)))
 			expect(t, "events", strings.Join(d.Events(booking.ID.UUID), ", "), "1 booking.confirmed, 2 booking.no_show, 3 booking.cancelled, 4 booking.no_show_settled")
+			expect(t, "the log of changes", d.logged(booking), "booking.noshow 2")
 			d.Audit()
 		})
 	}

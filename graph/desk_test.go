@@ -31,20 +31,27 @@ func (h *house) roomOutOfOrder() (room, period string) {
 	return room, answer.PutOutOfOrder.Period.ID
 }
 
-// The box office works the desk: it gives rooms, sees who comes, and is told what it may not.
-func TestTheFrontDesk(t *testing.T) {
-	t.Parallel()
-	h := newHouse(t, newServer(t, nil))
-	doors := h.newRooms("101", "102")
-	desk, guest := h.staff("BOX_OFFICE", nil), h.guest()
+// soldStay is a booking of a guest who arrives on 14 March 2030 for two nights.
+func (h *house) soldStay() string {
+	h.server.t.Helper()
+	guest := h.guest()
 	hold := h.hold(guest, vars{"stay": vars{"roomType": h.double, "checkIn": "2030-03-14", "checkOut": "2030-03-16", "rooms": 1}})
 	sale := h.checkout(guest, vars{
 		"requestKey": key(), "hold": hold.ID, "paymentMethod": vars{"token": "tok_approve"}, "expectedTotal": vars{"amountMinor": hold.Total.AmountMinor, "currency": "EUR"},
 	})
 	if sale.Booking == nil {
-		t.Fatalf("nothing was booked: %+v", sale)
+		h.server.t.Fatalf("nothing was booked: %+v", sale)
 	}
-	booking := sale.Booking.ID
+	return sale.Booking.ID
+}
+
+// The box office works the desk: it gives rooms, sees who comes, and is told what it may not.
+func TestTheFrontDesk(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, newServer(t, nil))
+	doors := h.newRooms("101", "102")
+	desk := h.staff("BOX_OFFICE", nil)
+	booking := h.soldStay()
 
 	var closed struct {
 		PutOutOfOrder struct {

@@ -228,7 +228,7 @@ func (h *house) ids() (own map[string]string, guest client) {
 		"presale": h.presaleCode(), "allotment": h.allotment(), "grant": h.grant(guest),
 		"nights": h.nightsJob(), "block": h.houseSeats(h.seats[9]),
 		"refund": refund, "door": door, "ooo": period,
-		"evt":    h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
+		"evt": h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
 	}, guest
 }
 

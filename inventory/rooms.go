@@ -149,9 +149,9 @@ func (s *Service) createRoomsTx(ctx context.Context, tx pgx.Tx, actor tenants.Ac
 	}
 	params := dbsqlc.RoomsInsertParams{TenantID: actor.Tenant.UUID, Region: region, PropertyID: property.UUID}
 	checked := map[RoomTypeID]bool{}
-	for i, room := range rooms {
+	for _, room := range rooms {
 		if !checked[room.RoomType] {
-			if err := roomTypeOfPropertyTx(ctx, tx, actor.Tenant, property, room.RoomType, fmt.Sprintf("rooms[%d].roomType", i)); err != nil {
+			if err := roomTypeOfPropertyTx(ctx, tx, actor.Tenant, property, room.RoomType); err != nil {
 				return err
 			}
 			checked[room.RoomType] = true
@@ -183,7 +183,7 @@ func (s *Service) createRoomsTx(ctx context.Context, tx pgx.Tx, actor tenants.Ac
 }
 
 // roomTypeOfPropertyTx says whether a room type is the property's.
-func roomTypeOfPropertyTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, property tenants.PropertyID, roomType RoomTypeID, field string) error {
+func roomTypeOfPropertyTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, property tenants.PropertyID, roomType RoomTypeID) error {
 	if roomType.Region != property.Region {
 		return fault.NotFound("room type")
 	}
@@ -193,10 +193,9 @@ func roomTypeOfPropertyTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantI
 	switch {
 	case err != nil:
 		return fmt.Errorf("read the room type: %w", err)
-	case len(found) == 0:
+	case len(found) == 0 || found[0].PropertyID != property.UUID:
+		// Of another hotel is as good as none: who asks may not know that one.
 		return fault.NotFound("room type")
-	case found[0].PropertyID != property.UUID:
-		return fault.Invalid(field, "expected a room type of the room's hotel")
 	}
 	return nil
 }
@@ -257,7 +256,7 @@ func (s *Service) updateRoomTx(ctx context.Context, tx pgx.Tx, actor tenants.Act
 	}
 	queries, region := dbsqlc.New(tx), string(room.ID.Region)
 	if room.RoomType != before.RoomType || room.State == RoomStateRetired && before.State != RoomStateRetired {
-		if err := roomTypeOfPropertyTx(ctx, tx, actor.Tenant, room.Property, room.RoomType, "roomType"); err != nil {
+		if err := roomTypeOfPropertyTx(ctx, tx, actor.Tenant, room.Property, room.RoomType); err != nil {
 			return Room{}, err
 		}
 		today, _, err := TodayTx(ctx, tx, actor.Tenant, room.Property)
