@@ -81,14 +81,9 @@ type RoomSpan struct {
 	First, Last civil.Date
 }
 
-// on is the room of a night, if one is assigned.
-func (r StayRoom) on(night civil.Date) (RoomSpan, bool) {
-	for _, span := range r.Spans {
-		if !night.Before(span.First) && !night.After(span.Last) {
-			return span, true
-		}
-	}
-	return RoomSpan{}, false
+// has says whether a room is assigned on a night.
+func (r StayRoom) has(night civil.Date) bool {
+	return slices.ContainsFunc(r.Spans, func(s RoomSpan) bool { return !night.Before(s.First) && !night.After(s.Last) })
 }
 
 // ordinal is the line of a night.
@@ -193,7 +188,7 @@ func (d *DeskStay) place(region ids.Region, rows []dbsqlc.RoomNightsOfBookingsRo
 	}
 	for i := range d.Rooms {
 		for _, night := range d.Nights {
-			if _, assigned := d.Rooms[i].on(night); !assigned {
+			if !d.Rooms[i].has(night) {
 				d.Rooms[i].Unassigned = append(d.Rooms[i].Unassigned, night)
 			}
 		}

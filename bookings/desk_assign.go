@@ -387,7 +387,7 @@ func (s *Service) UnassignRoom(ctx context.Context, actor tenants.Actor, input U
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(nights, func(n civil.Date) bool { _, has := room.on(n); return has }) {
+		if !slices.ContainsFunc(nights, room.has) {
 			return inventory.Refuse(inventory.RefusalNoRoomAssigned, "the guests have no room on these nights")
 		}
 		if err := freeNightsTx(ctx, tx, *stay, room.Number, nights); err != nil {

@@ -62,7 +62,7 @@ func (s *Service) CheckIn(ctx context.Context, actor tenants.Actor, input CheckS
 			return inventory.Refuse(inventory.RefusalCheckedIn, "the guests have come")
 		}
 		for _, slot := range slots {
-			if _, has := stay.Rooms[slot].on(tonight); !has {
+			if !stay.Rooms[slot].has(tonight) {
 				return inventory.Refuse(inventory.RefusalNoRoomAssigned, fmt.Sprintf("the guests of room %d of the stay have no physical room for the night of %s", slot+1, tonight))
 			}
 		}

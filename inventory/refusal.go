@@ -292,6 +292,12 @@ func messageOf(code RefusalCode) string {
 		return "the waiting room has closed"
 	case RefusalVerification:
 		return "the waiting room asks for a proof"
+	case RefusalRoomTaken, RefusalRoomOutOfOrder, RefusalRoomRetired, RefusalRoomOtherType, RefusalNoSingleRoom, RefusalNoRoom, RefusalNoRoomAssigned:
+		return "the physical room cannot be had"
+	case RefusalOutOfOrderOverlap, RefusalOutOfOrderEnded:
+		return "the period out of order cannot be made or changed so"
+	case RefusalNotDue, RefusalCheckedIn, RefusalNotCheckedIn, RefusalNightsLeft, RefusalNotNoShow:
+		return "the stay is not where this can be done"
 	case RefusalBusy:
 		return "too many requests want the same units at this moment"
 	}

@@ -27,7 +27,11 @@ func AuthorizeAt(ctx context.Context, q dbsqlc.DBTX, authorizer Authorizer, acto
 }
 
 func (s *Service) authorizeAt(ctx context.Context, actor tenants.Actor, action tenants.Action, what string, region ids.Region, named ...uuid.UUID) error {
-	return AuthorizeAt(ctx, s.db.Pool(), s.authorizer, actor, action, what, region, named...)
+	reach, err := tenants.ReachOf(s.authorizer.Authorize(actor, action, actor.Tenant))
+	if err != nil || reach.Whole() {
+		return err
+	}
+	return within(ctx, s.db.Pool(), actor.Tenant, reach.Covers, what, region, named)
 }
 
 // authorizeLook is authorizeAt for what may also be looked at by who works at a show there.
