@@ -88,7 +88,7 @@ func TestBookingsOutliveTheArchivingOfTheirShow(t *testing.T) {
 			}
 			changed := cancelled.Booking
 			expect(t, "cancelled", states(changed), "BOOKED CANCELLED BOOKED CANCELLED CANCELLED BOOKED")
-			if changed, err = b.Sales.MarkNoShow(t.Context(), b.Owner, inventorytest.Key(), other.ID, nil); err != nil {
+			if changed, err = b.Sales.MarkNoShow(t.Context(), b.Owner, bookings.NoShow{RequestKey: inventorytest.Key(), Booking: other.ID, History: true}); err != nil {
 				t.Fatal(err)
 			}
 			expect(t, "marked", states(changed), "BOOKED NO_SHOW NO_SHOW")

@@ -258,6 +258,24 @@ func auditChecks() []auditCheck {
 				return r.Violations, violation(r.TenantID, r.Region, "block ", r.ID)
 			})
 		}},
+		{"every physical room is taken for a line that stands or a period", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditRoomNights(ctx, dbsqlc.AuditRoomNightsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditRoomNightsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "room ", r.RoomID, " night ", r.Night)
+			})
+		}},
+		{"nights count the rooms that are out of order", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditOutOfOrder(ctx, dbsqlc.AuditOutOfOrderParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditOutOfOrderRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "room type or period ", r.ID, " night ", r.Night, " has ", r.Counted, " for ", r.Periods)
+			})
+		}},
+		{"every settled no-show adds up", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditNoShows(ctx, dbsqlc.AuditNoShowsParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditNoShowsRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "release ", r.ID, " of booking ", r.BookingID)
+			})
+		}},
 	}
 }
 

@@ -104,6 +104,29 @@ func TestTheAuditFindsDamage(t *testing.T) {
 			SELECT $1, 'eu', $2, $3, 'Camera', '', 'RELEASED', now(), 'COMMAND', now()`,
 			func(d damaged) []any { return []any{d.orphan, d.hall.Show.UUID} }, func(d damaged) string { return d.orphan.String() },
 		},
+		"a physical room for a line that is no night": {
+			"every physical room is taken for a line that stands or a period",
+			`WITH r AS (
+				INSERT INTO physical_rooms (tenant_id, region, id, property_id, room_type_id, number, floor, notes, created_at)
+				SELECT t.tenant_id, t.region, $2::uuid, t.property_id, t.id, '101', '', '', now() FROM room_types t WHERE t.tenant_id = $1 AND t.id = $3
+				RETURNING tenant_id, region, id, room_type_id)
+			INSERT INTO room_nights (tenant_id, region, room_id, night, room_type_id, booking_id, ordinal, slot)
+			SELECT r.tenant_id, r.region, r.id, '2030-01-01', r.room_type_id, l.booking_id, l.ordinal, 0
+			FROM r JOIN booking_lines l ON l.tenant_id = r.tenant_id AND l.kind <> 'NIGHT' LIMIT 1`,
+			func(d damaged) []any { return []any{d.orphan, d.room.ID.UUID} }, func(d damaged) string { return d.orphan.String() },
+		},
+		"a night that counts a room out of order without a period": {
+			"nights count the rooms that are out of order",
+			`UPDATE night_plans SET out_of_order_set = 0, out_of_order_rooms = 1, out_of_order = 1
+			WHERE tenant_id = $1 AND room_type_id = $2 AND night = $3`,
+			func(d damaged) []any { return []any{d.room.ID.UUID, inventorytest.Nov(9)} }, func(d damaged) string { return d.room.ID.UUID.String() },
+		},
+		"a settled no-show without its lines": {
+			"every settled no-show adds up",
+			`INSERT INTO no_show_releases (tenant_id, region, id, booking_id, booking_version, currency, fee_minor, refund_minor, credited_minor, waived_minor, reason, released_at)
+			SELECT tenant_id, region, $2, id, 1, 'EUR', 5, 0, 0, 0, '', now() FROM bookings WHERE tenant_id = $1 LIMIT 1`,
+			func(d damaged) []any { return []any{d.orphan} }, func(d damaged) string { return d.orphan.String() },
+		},
 		"a pool that lost a unit": {
 			"pool counters equal their live lines", "UPDATE pool_counters SET held = held + 1 WHERE tenant_id = $1 AND pool_id = $2",
 			func(d damaged) []any { return []any{d.floor().ID.UUID} }, func(d damaged) string { return d.floor().ID.UUID.String() },

@@ -79,10 +79,16 @@ func (s *Service) CancelBooking(ctx context.Context, actor tenants.Actor, input 
 	if err := input.validate(); err != nil {
 		return Cancellation{}, err
 	}
-	as := canceller{actor: actor, seller: refusal == nil, may: own}
+	as := canceller{actor: actor, seller: refusal == nil, may: own, operation: "cancelBooking"}
 	if as.seller {
 		as.may = anybodys
 	}
+	return s.cancel(ctx, as, input, input)
+}
+
+// cancel runs a cancellation, or says what it would do; content is what its request key stands for.
+func (s *Service) cancel(ctx context.Context, as canceller, input Cancel, content any) (Cancellation, error) {
+	actor := as.actor
 	if input.DryRun {
 		return db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) (Cancellation, error) {
 			booking, err := getBooking(ctx, tx, actor.Tenant, input.Booking, as.sees)
@@ -96,12 +102,12 @@ func (s *Service) CancelBooking(ctx context.Context, actor tenants.Actor, input 
 			return quote, err
 		})
 	}
-	fingerprint, err := request.Fingerprint(input)
+	fingerprint, err := request.Fingerprint(content)
 	if err != nil {
 		return Cancellation{}, err
 	}
 	id := uuid.New()
-	done, err := db.Replayable(ctx, s.db, "bookings.cancelBooking", func(ctx context.Context, tx pgx.Tx) (Cancellation, error) {
+	done, err := db.Replayable(ctx, s.db, "bookings."+as.operation, func(ctx context.Context, tx pgx.Tx) (Cancellation, error) {
 		return s.cancelTx(ctx, tx, as, input, fingerprint, id)
 	})
 	return done, refusable(err)
@@ -111,6 +117,10 @@ func (s *Service) CancelBooking(ctx context.Context, actor tenants.Actor, input 
 type canceller struct {
 	actor  tenants.Actor
 	seller bool
+	// operation is the scope of its request keys.
+	operation string
+	// early is set for guests who leave early: it says which lines are cancelled.
+	early *earlyDeparture
 	// may is the authorizer's answer, which says where.
 	may error
 }
@@ -120,7 +130,7 @@ func (c canceller) sees(booking Booking) bool {
 }
 
 func (s *Service) cancelTx(ctx context.Context, tx pgx.Tx, as canceller, input Cancel, fingerprint []byte, id uuid.UUID) (Cancellation, error) {
-	earlier, replayed, err := request.Claim(ctx, tx, identity(as.actor, "cancelBooking", input.Booking, input.RequestKey), fingerprint, id)
+	earlier, replayed, err := request.Claim(ctx, tx, identity(as.actor, as.operation, input.Booking, input.RequestKey), fingerprint, id)
 	if err != nil {
 		return Cancellation{}, err
 	}
@@ -138,6 +148,11 @@ func (s *Service) cancelTx(ctx context.Context, tx pgx.Tx, as canceller, input C
 	if err != nil {
 		return Cancellation{}, err
 	}
+	return s.cancelQuotedTx(ctx, tx, as, booking, done, paid, id)
+}
+
+// cancelQuotedTx does what a quote of a locked booking says.
+func (s *Service) cancelQuotedTx(ctx context.Context, tx pgx.Tx, as canceller, booking Booking, done Cancellation, paid payments.Attempt, id uuid.UUID) (Cancellation, error) {
 	chosen := done.chosen(booking)
 	if err := inventory.ReturnBookedTx(ctx, tx, booking.Tenant, booking.Hold, chosen); err != nil {
 		return Cancellation{}, err
@@ -172,57 +187,6 @@ func (c Cancellation) auditTx(ctx context.Context, tx pgx.Tx, actor tenants.Acto
 		Action: policies.ActionBookingCancelAny, Resource: c.Booking.ID, Reason: c.Reason,
 		After: map[string]any{"cancellation": c.ID, "fee": c.Fee, "refund": c.Refund},
 	})
-}
-
-// MarkNoShow records that the guests of lines did not come. Their units stay sold: what remains of
-// a stay is released only by a cancellation.
-func (s *Service) MarkNoShow(ctx context.Context, actor tenants.Actor, requestKey string, id BookingID, ordinals []int64) (Booking, error) {
-	may := s.authorizer.Authorize(actor, policies.ActionBookingNoShow, actor.Tenant)
-	if _, err := tenants.ReachOf(may); err != nil {
-		return Booking{}, err
-	}
-	if err := request.ValidateKey(requestKey); err != nil {
-		return Booking{}, err
-	}
-	type content struct {
-		Booking  string
-		Ordinals []int64
-	}
-	fingerprint, err := request.Fingerprint(content{id.String(), ordinals})
-	if err != nil {
-		return Booking{}, err
-	}
-	marked, err := db.Replayable(ctx, s.db, "bookings.markNoShow", func(ctx context.Context, tx pgx.Tx) (Booking, error) {
-		_, replayed, err := request.Claim(ctx, tx, identity(actor, "markNoShow", id, requestKey), fingerprint, id.UUID)
-		if err != nil {
-			return Booking{}, err
-		}
-		booking, err := lockBooking(ctx, tx, actor.Tenant, id, everybody)
-		if err == nil {
-			err = within(ctx, tx, actor, may, booking)
-		}
-		if err != nil {
-			return Booking{}, err
-		}
-		if replayed {
-			return booking, nil
-		}
-		chosen, err := choose(booking, ordinals, LineStateBooked)
-		if err != nil {
-			return Booking{}, err
-		}
-		now, err := inventory.Now(ctx, tx)
-		if err != nil {
-			return Booking{}, err
-		}
-		if err := s.moveTx(ctx, tx, &booking, chosen, LineStateNoShow, "booking.no_show", now); err != nil {
-			return Booking{}, err
-		}
-		return booking, tenants.AuditTx(ctx, tx, actor, tenants.Change{
-			Action: policies.ActionBookingNoShow, Resource: id, After: map[string]any{"noShow": ordinals},
-		})
-	})
-	return marked, refusable(err)
 }
 
 // identity says whose request it is: a key's, or that of the guest who came with it.
@@ -355,7 +319,15 @@ func (s *Service) moveTx(ctx context.Context, tx pgx.Tx, booking *Booking, chose
 			booking.State = StateBooked
 		}
 	}
-	touched, err := queries.BookingTouch(ctx, dbsqlc.BookingTouchParams{
+	if err := freeRoomsTx(ctx, tx, *booking, ordinals, to); err != nil {
+		return err
+	}
+	return s.touchTx(ctx, tx, booking, event, now)
+}
+
+// touchTx raises the version of a locked booking, in its state, and tells of it.
+func (s *Service) touchTx(ctx context.Context, tx pgx.Tx, booking *Booking, event string, now time.Time) error {
+	touched, err := dbsqlc.New(tx).BookingTouch(ctx, dbsqlc.BookingTouchParams{
 		TenantID: booking.Tenant.UUID, Region: string(booking.ID.Region), ID: booking.ID.UUID, State: string(booking.State), Version: booking.Version,
 	})
 	if err != nil {

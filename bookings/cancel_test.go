@@ -114,7 +114,7 @@ func TestANoShowKeepsItsUnitsSold(t *testing.T) {
 	b := open(t)
 	hold, booking := b.sold(t)
 	booked := b.counts()
-	changed, err := b.Sales.MarkNoShow(t.Context(), b.Owner, inventorytest.Key(), booking.ID, []int64{3, 4})
+	changed, err := b.Sales.MarkNoShow(t.Context(), b.Owner, bookings.NoShow{RequestKey: inventorytest.Key(), Booking: booking.ID, Ordinals: []int64{3, 4}, History: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestANoShowKeepsItsUnitsSold(t *testing.T) {
 	if got := b.counts(); got != booked {
 		t.Errorf("counters %+v, were %+v", got, booked)
 	}
-	_, err = b.Sales.MarkNoShow(t.Context(), b.Owner, inventorytest.Key(), booking.ID, []int64{3})
+	_, err = b.Sales.MarkNoShow(t.Context(), b.Owner, bookings.NoShow{RequestKey: inventorytest.Key(), Booking: booking.ID, Ordinals: []int64{3}, History: true})
 	expect(t, "a no-show twice", b.Explain(err), "NOT_BOOKED")
 	cancelled, err := b.Sales.CancelBooking(t.Context(), b.Owner, bookings.Cancel{RequestKey: inventorytest.Key(), Booking: booking.ID})
 	if err != nil {
@@ -159,7 +159,7 @@ func TestWhatCannotBeCancelled(t *testing.T) {
 	} {
 		_, err := b.Sales.CancelBooking(t.Context(), c.actor, bookings.Cancel{RequestKey: c.key, Booking: c.id, Ordinals: c.ordinals})
 		expectFault(t, "cancel: "+c.name, err, c.want)
-		_, err = b.Sales.MarkNoShow(t.Context(), c.actor, c.key, c.id, c.ordinals)
+		_, err = b.Sales.MarkNoShow(t.Context(), c.actor, bookings.NoShow{RequestKey: c.key, Booking: c.id, Ordinals: c.ordinals, History: true})
 		if c.actor.KeyType != tenants.KeyTypeAdmin {
 			c.want = fault.KindDenied
 		}

@@ -70,11 +70,21 @@ func (c *ChangedFee) Unwrap() error { return c.Refusal }
 // quoteTx is what a cancellation does, and the payment that it refunds from. It is the only place
 // that reckons, for a dry run and for the cancellation itself.
 func (c canceller) quoteTx(ctx context.Context, tx pgx.Tx, booking Booking, input Cancel) (Cancellation, payments.Attempt, error) {
+	if c.early != nil {
+		ordinals, err := c.early.linesTx(ctx, tx, booking)
+		if err != nil {
+			return Cancellation{}, payments.Attempt{}, err
+		}
+		input.Ordinals = ordinals
+	}
 	states := []LineState{LineStateBooked}
 	if c.seller || len(input.Ordinals) > 0 {
 		states = append(states, LineStateNoShow)
 	}
 	chosen, err := choose(booking, input.Ordinals, states...)
+	if err == nil {
+		err = unsettledTx(ctx, tx, booking, chosen)
+	}
 	if err != nil {
 		return Cancellation{}, payments.Attempt{}, err
 	}

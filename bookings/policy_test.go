@@ -301,7 +301,7 @@ func TestWhoCancelsUntilWhen(t *testing.T) {
 	expect(t, "the seller", figures(done), "fee 5000 (0) refund 0 (0) waived 0 credited 0: 0=5000+0/0+0")
 
 	stay := sold(guest, b.room.Stay(5, 8))
-	if _, err := b.Sales.MarkNoShow(t.Context(), b.Owner, inventorytest.Key(), stay, []int64{0}); err != nil {
+	if _, err := b.Sales.MarkNoShow(t.Context(), b.Owner, bookings.NoShow{RequestKey: inventorytest.Key(), Booking: stay, Ordinals: []int64{0}, History: true}); err != nil {
 		t.Fatal(err)
 	}
 	expect(t, "a no-show, by its guest", try(guest.Actor, stay, 0), "CANCELLATION_CLOSED")
@@ -400,7 +400,7 @@ func TestCancellationsRace(t *testing.T) {
 		results := inventorytest.Race(6, func(i int) error {
 			switch i {
 			case 0:
-				_, err := b.Sales.MarkNoShow(t.Context(), b.Owner, inventorytest.Key(), id, []int64{1})
+				_, err := b.Sales.MarkNoShow(t.Context(), b.Owner, bookings.NoShow{RequestKey: inventorytest.Key(), Booking: id, Ordinals: []int64{1}, History: true})
 				return err
 			case 1:
 				_, err := b.Sales.RefundBooking(t.Context(), b.Owner, bookings.Refund{

@@ -73,7 +73,7 @@ WHERE l.tenant_id = $1 AND l.kind = 'NIGHT'`, b.ID.UUID)
 	return nights
 }
 
-// After any history of holds, sales, expiries, cancellations, no-shows and edits, the reports equal the
+// After any history of holds, sales, expiries, cancellations, no-shows, edits and rooms out of order, the reports equal the
 // sum of the lines on every night, and the history of each night has each of its lines' steps.
 func TestReportsEqualTheLines(t *testing.T) {
 	t.Parallel()
@@ -85,6 +85,11 @@ func TestReportsEqualTheLines(t *testing.T) {
 	rooms := []*inventorytest.Room{hotel.Stocked("Double", 8, 1, 8), hotel.Stocked("Suite", 5, 1, 8)}
 	rooms[0].Set(2, 4, inventory.NightChange{OversellPercent: inventorytest.Of[int64](25), OutOfOrder: inventorytest.Of[int64](1)})
 	hotel.SetHouseLimit(3, 5, inventorytest.Of[int64](9))
+	doors, err := b.Inventory.CreateRooms(t.Context(), b.Owner, inventorytest.Key(), hotel.Property.ID,
+		[]inventory.NewRoom{{RoomType: rooms[0].ID, Number: "101"}, {RoomType: rooms[1].ID, Number: "201"}})
+	if err != nil {
+		t.Fatal(err)
+	}
 	var since, until time.Time
 	var sold []bookings.Booking
 	for step := range 45 {
@@ -94,7 +99,7 @@ func TestReportsEqualTheLines(t *testing.T) {
 		case 35:
 			until = b.Now()
 		}
-		switch random.IntN(6) {
+		switch random.IntN(7) {
 		case 0, 1, 2:
 			guest := b.Guest()
 			first := 1 + random.IntN(6)
@@ -123,10 +128,20 @@ func TestReportsEqualTheLines(t *testing.T) {
 			sold = sold[:last]
 		case 4:
 			if len(sold) > 0 && random.IntN(2) == 0 {
-				_, _ = b.Sales.MarkNoShow(t.Context(), b.Owner, inventorytest.Key(), sold[0].ID, []int64{0})
+				_, _ = b.Sales.MarkNoShow(t.Context(), b.Owner, bookings.NoShow{RequestKey: inventorytest.Key(), Booking: sold[0].ID, Ordinals: []int64{0}, History: true})
 			}
 		case 5:
 			rooms[1].Set(2, 6, inventory.NightChange{OutOfOrder: inventorytest.Of(random.Int64N(5))})
+		case 6:
+			if len(sold) > 0 {
+				// The front desk gives rooms, closes them, and ends what is marked; or is refused.
+				_, _ = b.Sales.AssignRoom(t.Context(), b.Owner, bookings.AssignRoom{RequestKey: inventorytest.Key(), Booking: sold[0].ID, Number: 1, Room: &doors[random.IntN(2)].ID, Upgrade: true})
+				_, _ = b.Sales.ReleaseNoShow(t.Context(), b.Owner, bookings.ReleaseNoShow{RequestKey: inventorytest.Key(), Booking: sold[0].ID})
+			}
+			first := inventorytest.Nov(1 + random.IntN(6))
+			_, _ = b.Sales.PutOutOfOrder(t.Context(), b.Owner, bookings.NewOutOfOrder{
+				RequestKey: inventorytest.Key(), Room: doors[random.IntN(2)].ID, First: first, Last: first.AddDays(random.IntN(2)), Reason: "Paint",
+			})
 		}
 	}
 	b.compareReports(t, rooms, since, until)

@@ -49,6 +49,7 @@ type (
 	// allotmentKind is an allotment.
 	allotmentKind struct{}
 	blockKind     struct{}
+	roomKind      struct{}
 )
 
 // Prefix of a booking's public id.
@@ -66,6 +67,9 @@ func (allotmentKind) Prefix() string { return "allotment" }
 // Prefix of a seat block's public id.
 func (blockKind) Prefix() string { return "block" }
 
+// Prefix of a physical room's public id.
+func (roomKind) Prefix() string { return "door" }
+
 // Subject is the public id of what the event is about.
 func (e Event) Subject() string {
 	switch e.Kind {
@@ -79,6 +83,8 @@ func (e Event) Subject() string {
 		return ids.ID[allotmentKind]{Region: e.ID.Region, UUID: e.Entity}.String()
 	case KindBlock:
 		return ids.ID[blockKind]{Region: e.ID.Region, UUID: e.Entity}.String()
+	case KindRoom:
+		return ids.ID[roomKind]{Region: e.ID.Region, UUID: e.Entity}.String()
 	case KindEndpoint:
 		return EndpointID{UUID: e.Entity}.String()
 	}

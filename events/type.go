@@ -7,9 +7,17 @@ type Type string
 
 // The types of event. They are added, never renamed.
 const (
-	TypeBookingConfirmed   Type = "booking.confirmed"
-	TypeBookingCancelled   Type = "booking.cancelled"
-	TypeBookingNoShow      Type = "booking.no_show"
+	TypeBookingConfirmed Type = "booking.confirmed"
+	TypeBookingCancelled Type = "booking.cancelled"
+	TypeBookingNoShow    Type = "booking.no_show"
+	// Of the front desk.
+	TypeBookingNoShowSettled  Type = "booking.no_show_settled"
+	TypeBookingRoomAssigned   Type = "booking.room_assigned"
+	TypeBookingRoomUnassigned Type = "booking.room_unassigned"
+	TypeBookingCheckedIn      Type = "booking.checked_in"
+	TypeBookingCheckedOut     Type = "booking.checked_out"
+	TypeRoomOutOfOrder        Type = "room.out_of_order"
+
 	TypeRefundRequested    Type = "refund.requested"
 	TypeRefundSucceeded    Type = "refund.succeeded"
 	TypeRefundFailed       Type = "refund.failed"
@@ -28,10 +36,12 @@ type Kind string
 
 // The kinds of thing.
 const (
-	KindBooking  Kind = "booking"
-	KindRefund   Kind = "refund"
-	KindDispute  Kind = "dispute"
-	KindBlock    Kind = "block"
+	KindBooking Kind = "booking"
+	KindRefund  Kind = "refund"
+	KindDispute Kind = "dispute"
+	KindBlock   Kind = "block"
+	// KindRoom is a physical room of a hotel.
+	KindRoom     Kind = "room"
 	KindEndpoint Kind = "endpoint"
 	// KindAllotment is stock that was set aside for a channel; the event's channel is that one.
 	KindAllotment Kind = "allotment"
@@ -50,6 +60,12 @@ func Meanings() []Meaning {
 		{TypeBookingConfirmed, KindBooking, "A hold was paid for and became a booking."},
 		{TypeBookingCancelled, KindBooking, "Lines of a booking were cancelled; their units are for sale again."},
 		{TypeBookingNoShow, KindBooking, "The guests of lines of a booking did not come."},
+		{TypeBookingNoShowSettled, KindBooking, "What guests who did not come are charged was settled, and the rest of it is given back."},
+		{TypeBookingRoomAssigned, KindBooking, "Guests of a booking were given a physical room, or another one."},
+		{TypeBookingRoomUnassigned, KindBooking, "Guests of a booking have a physical room no more on some nights."},
+		{TypeBookingCheckedIn, KindBooking, "Guests of a booking have come."},
+		{TypeBookingCheckedOut, KindBooking, "Guests of a booking have gone."},
+		{TypeRoomOutOfOrder, KindRoom, "A period in which a physical room is out of order was made, shortened or ended."},
 		{TypeRefundRequested, KindRefund, "Money is to be given back."},
 		{TypeRefundSucceeded, KindRefund, "The payment provider gave the money back."},
 		{TypeRefundFailed, KindRefund, "The payment provider refused to give the money back; it is asked again, or a person is."},

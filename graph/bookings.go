@@ -141,7 +141,7 @@ func (r *mutationResolver) MarkNoShow(ctx context.Context, input generated.Booki
 	if d.err != nil {
 		return nil, d.err
 	}
-	booking, err := r.bookings.MarkNoShow(ctx, actorOf(ctx), input.RequestKey, id, input.Lines)
+	booking, err := r.bookings.MarkNoShow(ctx, actorOf(ctx), bookings.NoShow{RequestKey: input.RequestKey, Booking: id, Ordinals: input.Lines})
 	if err != nil {
 		return bookingRefused(err)
 	}

@@ -25,6 +25,11 @@ func provedElsewhere() map[string]string {
 		// It writes as setNights does.
 		"applyOversellAdvice": "bookings.TestAppliedAdviceSells",
 		"resolveReview":       "bookings.TestARefundThatIsGivenUpWaitsForAPerson",
+		// The day of arrival must have come, or be over.
+		"checkIn":       "bookings.TestGuestsComeAndGo",
+		"checkOut":      "bookings.TestGuestsComeAndGo",
+		"departEarly":   "bookings.TestGuestsLeaveEarly",
+		"releaseNoShow": "bookings.TestNoShows",
 	}
 }
 
@@ -105,6 +110,17 @@ func (h *house) complete(mutation string, variables vars, own map[string]string)
 		input["uses"] = 7
 	case "removeCancellationPolicy":
 		h.setPolicy(vars{"name": "Firm", "finalFee": vars{"basisPoints": 5000}})
+	case "assignRoom":
+		input["booking"] = h.soldStay()
+		h.newRooms("101")
+	case "unassignRoom":
+		input["booking"] = h.soldStay()
+		h.newRooms("101")
+		h.admin.get(`mutation($input: AssignRoomInput!) { assignRoom(input: $input) { ... on DeskStay { state } } }`,
+			vars{"input": vars{"requestKey": key(), "booking": input["booking"]}}, new(any))
+	case "assignRooms":
+		h.soldStay()
+		h.newRooms("101")
 	case "setTaxRate":
 		input["property"] = h.property
 	case "updateWebhookEndpoint":

@@ -39,6 +39,9 @@ func (r *Resolver) BlockSeat() generated.BlockSeatResolver { return &blockSeatRe
 // SeatBlock returns generated.SeatBlockResolver implementation.
 func (r *Resolver) SeatBlock() generated.SeatBlockResolver { return &seatBlockResolver{r} }
 
+// PhysicalRoom returns generated.PhysicalRoomResolver implementation.
+func (r *Resolver) PhysicalRoom() generated.PhysicalRoomResolver { return &physicalRoomResolver{r} }
+
 // Property returns generated.PropertyResolver implementation.
 func (r *Resolver) Property() generated.PropertyResolver { return &propertyResolver{r} }
 
@@ -71,6 +74,7 @@ type (
 	holdResolver         struct{ *Resolver }
 	mutationResolver     struct{ *Resolver }
 	paymentResolver      struct{ *Resolver }
+	physicalRoomResolver struct{ *Resolver }
 	propertyResolver     struct{ *Resolver }
 	queryResolver        struct{ *Resolver }
 	refusedLineResolver  struct{ *Resolver }
@@ -114,6 +118,8 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 		return node(r.Allotment(ctx, id))
 	case inventory.BlockKind{}.Prefix():
 		return node(r.SeatBlock(ctx, id))
+	case inventory.RoomKind{}.Prefix():
+		return node(r.PhysicalRoom(ctx, id))
 	case bookings.BookingKind{}.Prefix():
 		return node(r.Booking(ctx, id))
 	case inventory.NightsJobKind{}.Prefix():
@@ -123,7 +129,7 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 	case events.EndpointKind{}.Prefix():
 		return node(r.WebhookEndpoint(ctx, id))
 	}
-	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, member, event, show, chart, room type, rate plan, job, hold, allotment, seat block, booking, change event or webhook endpoint, got %.48q", id)
+	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, member, event, show, chart, room type, physical room, rate plan, job, hold, allotment, seat block, booking, change event or webhook endpoint, got %.48q", id)
 }
 
 // node passes an entity on as a Node. A nil pointer must not become a Node that is not nil.

@@ -3,6 +3,7 @@ package graph
 import (
 	"encoding/base64"
 	"errors"
+	"strconv"
 	"strings"
 
 	"github.com/holdfast/holdfast/graph/generated"
@@ -27,6 +28,20 @@ func decodeCursor(list, cursor string, parts int) ([]string, error) {
 		return nil, errCursor
 	}
 	return fields[1:], nil
+}
+
+// decodeTextCursor gives the sort key of a list that is ordered by a text, which is stored quoted.
+func decodeTextCursor(list, cursor string) (string, error) {
+	raw, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return "", errCursor
+	}
+	quoted, found := strings.CutPrefix(string(raw), list+" ")
+	text, err := strconv.Unquote(quoted)
+	if !found || err != nil {
+		return "", errCursor
+	}
+	return text, nil
 }
 
 // readCursor reads the cursor of a list that is ordered by id: what it gives is the id's text, or

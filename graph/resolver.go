@@ -129,6 +129,12 @@ type Inventory interface {
 	ChannelSales(ctx context.Context, actor tenants.Actor, id tenants.ChannelID) (inventory.ChannelSales, error)
 	SetChannelSales(ctx context.Context, actor tenants.Actor, sales inventory.ChannelSales) (inventory.ChannelSales, error)
 
+	CreateRooms(ctx context.Context, actor tenants.Actor, requestKey string, property tenants.PropertyID, rooms []inventory.NewRoom) ([]inventory.Room, error)
+	UpdateRoom(ctx context.Context, actor tenants.Actor, requestKey string, id inventory.RoomID, change inventory.RoomChange) (inventory.Room, error)
+	Room(ctx context.Context, actor tenants.Actor, id inventory.RoomID) (inventory.Room, error)
+	Rooms(ctx context.Context, actor tenants.Actor, property tenants.PropertyID, roomType *inventory.RoomTypeID, after string, limit int) ([]inventory.Room, bool, error)
+	OutOfOrderOf(ctx context.Context, actor tenants.Actor, room inventory.RoomID, after *inventory.OutOfOrderCursor, limit int) ([]inventory.OutOfOrder, bool, error)
+
 	PlaceHold(ctx context.Context, actor tenants.Actor, input inventory.PlaceHold) (inventory.Hold, error)
 	ExtendHold(ctx context.Context, actor tenants.Actor, id inventory.HoldID, requestKey string) (inventory.Hold, error)
 	ReleaseHold(ctx context.Context, actor tenants.Actor, id inventory.HoldID, requestKey string) (inventory.Hold, error)
@@ -140,7 +146,18 @@ type Bookings interface {
 	Checkout(ctx context.Context, actor tenants.Actor, input bookings.Checkout) (bookings.Outcome, error)
 	CancelBooking(ctx context.Context, actor tenants.Actor, input bookings.Cancel) (bookings.Cancellation, error)
 	ReleaseBlock(ctx context.Context, actor tenants.Actor, requestKey string, id inventory.BlockID) error
-	MarkNoShow(ctx context.Context, actor tenants.Actor, requestKey string, id bookings.BookingID, ordinals []int64) (bookings.Booking, error)
+	MarkNoShow(ctx context.Context, actor tenants.Actor, input bookings.NoShow) (bookings.Booking, error)
+	ReleaseNoShow(ctx context.Context, actor tenants.Actor, input bookings.ReleaseNoShow) (bookings.NoShowRelease, error)
+	DepartEarly(ctx context.Context, actor tenants.Actor, input bookings.DepartEarly) (bookings.Cancellation, error)
+	AssignRoom(ctx context.Context, actor tenants.Actor, input bookings.AssignRoom) (bookings.DeskStay, error)
+	UnassignRoom(ctx context.Context, actor tenants.Actor, input bookings.UnassignRoom) (bookings.DeskStay, error)
+	AssignRooms(ctx context.Context, actor tenants.Actor, input bookings.AssignRooms) (bookings.RoomsAssigned, error)
+	CheckIn(ctx context.Context, actor tenants.Actor, input bookings.CheckStay) (bookings.DeskStay, error)
+	CheckOut(ctx context.Context, actor tenants.Actor, input bookings.CheckStay) (bookings.DeskStay, error)
+	PutOutOfOrder(ctx context.Context, actor tenants.Actor, input bookings.NewOutOfOrder) (bookings.OutOfOrderSet, error)
+	EndOutOfOrder(ctx context.Context, actor tenants.Actor, input bookings.EndOutOfOrder) (bookings.OutOfOrderSet, error)
+	Stays(ctx context.Context, actor tenants.Actor, property tenants.Property, list bookings.StayList, date civil.Date, after *bookings.StayCursor, limit int) ([]bookings.DeskStay, bool, error)
+	StaysOfBooking(ctx context.Context, actor tenants.Actor, id bookings.BookingID) ([]bookings.DeskStay, error)
 
 	Booking(ctx context.Context, actor tenants.Actor, id bookings.BookingID) (bookings.Booking, error)
 	BookingByReference(ctx context.Context, actor tenants.Actor, region ids.Region, reference string) (bookings.Booking, error)

@@ -40,6 +40,7 @@ func idKinds() map[string]string {
 		"promotion": "promotion", "roomTypes": "room",
 		"member": "member", "binding": "bind", "customerSecret": "csec",
 		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
+		"physicalRoom": "door", "Query.physicalRoom": "door", "outOfOrder": "ooo",
 		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
 		"Query.booking": "book", "Query.tenant": "tenant",
 	}
@@ -226,6 +227,7 @@ func (h *house) ids() (own map[string]string, guest client) {
 	refund := h.refund(sale.Booking.ID, 1)
 	member, _ := h.invite()
 	bound := h.bind(member.ID, "AUDITOR", nil)
+	door, period := h.roomOutOfOrder()
 	return map[string]string{
 		"member": member.ID, "bind": bound.Roles[0].ID, "csec": h.customerSecret(h.partners).ID,
 		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
@@ -233,8 +235,8 @@ func (h *house) ids() (own map[string]string, guest client) {
 		"presale": h.presaleCode(), "allotment": h.allotment(), "promotion": h.promotion(), "grant": h.grant(guest),
 		"plan":   h.ratePlan("FLEX"),
 		"nights": h.nightsJob(), "block": h.houseSeats(h.seats[9]),
-		"refund": refund,
-		"evt":    h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
+		"refund": refund, "door": door, "ooo": period,
+		"evt": h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
 	}, guest
 }
 
@@ -321,6 +323,7 @@ func askAboutForeign(t *testing.T, who string, as client, own, foreign map[strin
 func nodeKinds() []string {
 	return []string{
 		"tenant", "prop", "venue", "chan", "key", "member", "event", "show", "chart", "room", "plan", "nights", "hold", "allotment", "block", "book", "evt", "endpoint",
+		"tenant", "prop", "venue", "chan", "key", "member", "event", "show", "chart", "room", "nights", "hold", "allotment", "block", "book", "evt", "endpoint", "door",
 	}
 }
 

@@ -34,6 +34,10 @@ type (
 	BlockKind struct{}
 	// RatePlanKind is what a room is sold as, besides the standard rate.
 	RatePlanKind struct{}
+	// RoomKind is a physical room of a hotel.
+	RoomKind struct{}
+	// OutOfOrderKind is a period in which a physical room cannot be slept in.
+	OutOfOrderKind struct{}
 )
 
 // Prefix of a chart's public id.
@@ -80,6 +84,11 @@ func (BlockKind) Prefix() string { return "block" }
 
 // Prefix of a rate plan's public id.
 func (RatePlanKind) Prefix() string { return "plan" }
+// Prefix of a physical room's public id; what is sold is a room type, "room".
+func (RoomKind) Prefix() string { return "door" }
+
+// Prefix of an out-of-order period's public id.
+func (OutOfOrderKind) Prefix() string { return "ooo" }
 
 // Public ids. Each carries the region in which its stock lives.
 type (
@@ -98,4 +107,6 @@ type (
 	BlockID       = ids.ID[BlockKind]
 	PromotionID   = ids.ID[PromotionKind]
 	RatePlanID    = ids.ID[RatePlanKind]
+	RoomID        = ids.ID[RoomKind]
+	OutOfOrderID  = ids.ID[OutOfOrderKind]
 )

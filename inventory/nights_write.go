@@ -56,33 +56,56 @@ func writeTargetTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, auth
 	return set, nil
 }
 
-// writeNightsTx writes nights of one room type, and says which of them are now sold above their limit.
-// A fault of the change is found before anything is written.
+// writeNightsTx writes nights of one room type, logs it, and says which of them are now sold above their
+// limit. A fault of the change is found before anything is written.
 func writeNightsTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, author tenants.Author, t target, room uuid.UUID, changes []DatedChange) ([]OversoldNight, error) {
-	queries, at := dbsqlc.New(tx), t.at
+	before, after, err := planNightsTx(ctx, tx, t, room, changes)
+	if err != nil {
+		return nil, err
+	}
+	if err := tenants.AuditAsTx(ctx, tx, tenant, author, tenants.Change{
+		Action: actionOf(changes), Resource: RoomTypeID{Region: t.at.region, UUID: room}, Before: before.orNil(), After: after,
+	}); err != nil {
+		return nil, err
+	}
+	return oversoldTx(ctx, tx, t, room, nightsOf(changes))
+}
+
+func nightsOf(changes []DatedChange) []civil.Date {
 	nights := make([]civil.Date, len(changes))
 	for i, change := range changes {
 		nights[i] = change.Night
 	}
+	return nights
+}
+
+// planNightsTx writes nights of one room type, and what was planned before and after.
+func planNightsTx(ctx context.Context, tx pgx.Tx, t target, room uuid.UUID, changes []DatedChange) (before, after nightRuns, err error) {
+	queries, at, nights := dbsqlc.New(tx), t.at, nightsOf(changes)
 	present, err := lockPlans(ctx, queries, at, room, nights)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	rates, err := ratesOf(ctx, queries, at, room, changes)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	outOfOrder, err := roomsOutOfOrder(ctx, queries, at, room, nights)
+	if err != nil {
+		return nil, nil, err
 	}
 	w := nightsToWrite{
 		plans:    dbsqlc.NightPlansSetParams{TenantID: at.tenant, Region: string(at.region), RoomTypeID: room},
 		counters: dbsqlc.NightCountersSetParams{TenantID: at.tenant, Region: string(at.region), RoomTypeID: room, Bucket: sharedBucket},
 		rates:    dbsqlc.NightRatesSetParams{TenantID: at.tenant, Region: string(at.region), RoomTypeID: room},
 	}
-	var before, after nightRuns
 	for _, change := range changes {
 		old, exists := present[change.Night]
-		plan, err := merge(old, exists, change)
+		next := old
+		next.OutOfOrderRooms = outOfOrder[change.Night]
+		plan, err := merge(next, exists, change)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		w.add(plan, change.Change.RateMinor)
 		rate, priced := rates[change.Night]
@@ -95,18 +118,15 @@ func writeNightsTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, auth
 		after.add(plannedOf(plan, orNil(rate, priced)))
 	}
 	if err := w.write(ctx, queries); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := fitNightsTx(ctx, tx, at, room, allottedNights(present, nights)); err != nil {
-		return nil, err
-	}
-	roomType := RoomTypeID{Region: at.region, UUID: room}
-	if err := tenants.AuditAsTx(ctx, tx, tenant, author, tenants.Change{
-		Action: actionOf(changes), Resource: roomType, Before: before.orNil(), After: after,
-	}); err != nil {
-		return nil, err
-	}
-	over, err := queries.NightsOverLimit(ctx, dbsqlc.NightsOverLimitParams{TenantID: at.tenant, Region: string(at.region), RoomTypeID: room, Nights: nights})
+	return before, after, fitNightsTx(ctx, tx, at, room, allottedNights(present, nights))
+}
+
+// oversoldTx lists the nights of a room type that are sold above their limit.
+func oversoldTx(ctx context.Context, tx pgx.Tx, t target, room uuid.UUID, nights []civil.Date) ([]OversoldNight, error) {
+	at, roomType := t.at, RoomTypeID{Region: t.at.region, UUID: room}
+	over, err := dbsqlc.New(tx).NightsOverLimit(ctx, dbsqlc.NightsOverLimitParams{TenantID: at.tenant, Region: string(at.region), RoomTypeID: room, Nights: nights})
 	if err != nil {
 		return nil, fmt.Errorf("read oversold nights: %w", err)
 	}
@@ -176,6 +196,8 @@ func (w *nightsToWrite) add(plan dbsqlc.NightPlansLockRow, rate *int64) {
 	p.Nights = append(p.Nights, plan.Night)
 	p.Physicals = append(p.Physicals, plan.Physical)
 	p.OutOfOrders = append(p.OutOfOrders, plan.OutOfOrder)
+	p.OutOfOrderSets = append(p.OutOfOrderSets, outOfOrderSet(plan))
+	p.OutOfOrderRooms = append(p.OutOfOrderRooms, plan.OutOfOrderRooms)
 	p.Oversells = append(p.Oversells, plan.Oversell)
 	percent := int64(-1)
 	if plan.OversellPercent != nil {
@@ -261,10 +283,11 @@ func merge(plan dbsqlc.NightPlansLockRow, exists bool, change DatedChange) (dbsq
 	}
 	plan.Night = change.Night
 	c := change.Change
+	byHand := outOfOrderSet(plan)
 	for _, set := range []struct {
 		target *int64
 		value  *int64
-	}{{&plan.Physical, c.Physical}, {&plan.OutOfOrder, c.OutOfOrder}, {&plan.Oversell, c.Oversell}} {
+	}{{&plan.Physical, c.Physical}, {&byHand, c.OutOfOrder}, {&plan.Oversell, c.Oversell}} {
 		if set.value != nil {
 			*set.target = *set.value
 		}
@@ -290,9 +313,11 @@ func merge(plan dbsqlc.NightPlansLockRow, exists bool, change DatedChange) (dbsq
 			*set.target = set.value
 		}
 	}
-	if plan.OutOfOrder > plan.Physical {
-		return plan, fault.Invalid("outOfOrder", "night %s: %d rooms out of order are more than its %d rooms", plan.Night, plan.OutOfOrder, plan.Physical)
+	if byHand > plan.Physical {
+		return plan, fault.Invalid("outOfOrder", "night %s: %d rooms out of order are more than its %d rooms", plan.Night, byHand, plan.Physical)
 	}
+	// Periods of rooms come on top of what is set by hand, and never take more than there is.
+	plan.OutOfOrderSet, plan.OutOfOrder = &byHand, min(plan.Physical, byHand+plan.OutOfOrderRooms)
 	switch {
 	case c.Oversell != nil:
 		plan.OversellPercent = nil
@@ -349,11 +374,14 @@ type plannedNight struct {
 	MaxStayThrough    *int64
 	RateMinor         *int64
 	HouseLimit        *int64
+	// OutOfOrderRooms are those of OutOfOrder that have a period; nil for none.
+	OutOfOrderRooms *int64 `json:",omitempty"`
 }
 
 func plannedOf(plan dbsqlc.NightPlansLockRow, rate *int64) plannedNight {
 	return plannedNight{
-		From: plan.Night, Physical: &plan.Physical, OutOfOrder: &plan.OutOfOrder, Oversell: &plan.Oversell, OversellPercent: plan.OversellPercent,
+		OutOfOrderRooms: orNil(plan.OutOfOrderRooms, plan.OutOfOrderRooms > 0),
+		From:            plan.Night, Physical: &plan.Physical, OutOfOrder: &plan.OutOfOrder, Oversell: &plan.Oversell, OversellPercent: plan.OversellPercent,
 		StopSell: &plan.StopSell, ClosedToArrival: &plan.ClosedToArrival, ClosedToDeparture: &plan.ClosedToDeparture,
 		MinStayArrival: plan.MinStayArrival, MaxStayArrival: plan.MaxStayArrival, MinStayThrough: plan.MinStayThrough, MaxStayThrough: plan.MaxStayThrough,
 		RateMinor: rate,

@@ -129,6 +129,34 @@ const (
 	RefusalRoomClosed RefusalCode = "WAITING_ROOM_CLOSED"
 	// RefusalVerification: the waiting room asks for a proof, and the request has none that is good.
 	RefusalVerification RefusalCode = "VERIFICATION_REQUIRED"
+	// RefusalRoomTaken: the room is another guest's on one of the nights.
+	RefusalRoomTaken RefusalCode = "ROOM_TAKEN"
+	// RefusalRoomOutOfOrder: the room has a period out of order on one of the nights.
+	RefusalRoomOutOfOrder RefusalCode = "ROOM_OUT_OF_ORDER"
+	// RefusalRoomRetired: the room is not used any more.
+	RefusalRoomRetired RefusalCode = "ROOM_RETIRED"
+	// RefusalRoomOtherType: the room is not of the type that was booked, and no upgrade was asked for.
+	RefusalRoomOtherType RefusalCode = "ROOM_OF_OTHER_TYPE"
+	// RefusalNoSingleRoom: no room of the type is free on all the nights.
+	RefusalNoSingleRoom RefusalCode = "NO_SINGLE_ROOM"
+	// RefusalNoRoom: on one of the nights no room of the type is free.
+	RefusalNoRoom RefusalCode = "NO_ROOM"
+	// RefusalNoRoomAssigned: the guests have no room yet.
+	RefusalNoRoomAssigned RefusalCode = "NO_ROOM_ASSIGNED"
+	// RefusalOutOfOrderOverlap: the room has another period out of order on one of the nights.
+	RefusalOutOfOrderOverlap RefusalCode = "OUT_OF_ORDER_OVERLAP"
+	// RefusalOutOfOrderEnded: the period was ended before, or has passed.
+	RefusalOutOfOrderEnded RefusalCode = "OUT_OF_ORDER_ENDED"
+	// RefusalNotDue: at the hotel the date has not come yet, or has passed.
+	RefusalNotDue RefusalCode = "NOT_DUE"
+	// RefusalCheckedIn: the guests have come.
+	RefusalCheckedIn RefusalCode = "CHECKED_IN"
+	// RefusalNotCheckedIn: the guests have not come, or have gone.
+	RefusalNotCheckedIn RefusalCode = "NOT_CHECKED_IN"
+	// RefusalNightsLeft: nights of the stay are left that would stay sold.
+	RefusalNightsLeft RefusalCode = "NIGHTS_LEFT"
+	// RefusalNotNoShow: the guests are not marked as a no-show, or its end was settled before.
+	RefusalNotNoShow RefusalCode = "NOT_NO_SHOW"
 	// RefusalBusy: too many want the same units at this moment; try again after RetryAfter.
 	RefusalBusy RefusalCode = "BUSY"
 )
@@ -292,6 +320,12 @@ func messageOf(code RefusalCode) string {
 		return "the waiting room has closed"
 	case RefusalVerification:
 		return "the waiting room asks for a proof"
+	case RefusalRoomTaken, RefusalRoomOutOfOrder, RefusalRoomRetired, RefusalRoomOtherType, RefusalNoSingleRoom, RefusalNoRoom, RefusalNoRoomAssigned:
+		return "the physical room cannot be had"
+	case RefusalOutOfOrderOverlap, RefusalOutOfOrderEnded:
+		return "the period out of order cannot be made or changed so"
+	case RefusalNotDue, RefusalCheckedIn, RefusalNotCheckedIn, RefusalNightsLeft, RefusalNotNoShow:
+		return "the stay is not where this can be done"
 	case RefusalBusy:
 		return "too many requests want the same units at this moment"
 	}

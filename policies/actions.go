@@ -98,6 +98,12 @@ const (
 	ActionMemberManage            = tenants.ActionMemberManage
 	ActionCustomerSecret          = tenants.ActionCustomerSecret
 	ActionRefundLimited    Action = "refund.create_limited"
+
+	ActionRoomRead       Action = "physicalroom.read"
+	ActionRoomSet        Action = "physicalroom.set"
+	ActionRoomOutOfOrder Action = "physicalroom.out_of_order"
+	ActionDeskRead       Action = "desk.read"
+	ActionDeskWork       Action = "desk.work"
 )
 
 // Meaning says what an action lets somebody do, for people who set roles.
@@ -187,6 +193,11 @@ func Meanings() []Meaning {
 		{ActionMemberManage, "Invite and remove members, and bind and unbind their roles"},
 		{ActionCustomerSecret, "Make and end the secrets that sign references to a channel's own customers"},
 		{ActionRefundLimited, "Give money back outside a cancellation, up to the binding's limit on one booking"},
+		{ActionRoomRead, "See the physical rooms of hotels, and when they are out of order"},
+		{ActionRoomSet, "Add and change physical rooms of hotels"},
+		{ActionRoomOutOfOrder, "Put physical rooms out of order, and back"},
+		{ActionDeskRead, "See who arrives, stays and leaves, and in which rooms"},
+		{ActionDeskWork, "Assign rooms, and check guests in and out"},
 	}
 }
 

@@ -116,7 +116,7 @@ func (r *replay) happen(ctx context.Context, event historyEvent, settled bool) e
 		}
 	default:
 		err := patiently(ctx, func() error {
-			_, err := r.setup.app.bookings.MarkNoShow(ctx, r.setup.actor, r.key(row, "no-show", 1), id, nil)
+			_, err := r.setup.app.bookings.MarkNoShow(ctx, r.setup.actor, bookings.NoShow{RequestKey: r.key(row, "no-show", 1), Booking: id, History: true})
 			return err
 		})
 		if err != nil {

@@ -42,6 +42,7 @@ type ResolverRoot interface {
 	NightsSet() NightsSetResolver
 	OversoldNight() OversoldNightResolver
 	Payment() PaymentResolver
+	PhysicalRoom() PhysicalRoomResolver
 	Property() PropertyResolver
 	Query() QueryResolver
 	RatePlan() RatePlanResolver
@@ -80,6 +81,7 @@ type BookingResolver interface {
 
 	RefundedTotal(ctx context.Context, obj *Booking) (*Money, error)
 	Cancellations(ctx context.Context, obj *Booking) ([]Cancellation, error)
+
 	StayPrices(ctx context.Context, obj *Booking) ([]HeldStayPrice, error)
 }
 type EventResolver interface {
@@ -120,6 +122,17 @@ type MutationResolver interface {
 	CancelBooking(ctx context.Context, input CancelBookingInput) (CancelBookingResult, error)
 	RefundBooking(ctx context.Context, input RefundBookingInput) (RefundBookingResult, error)
 	RetryRefund(ctx context.Context, input RetryRefundInput) (RetryRefundResult, error)
+	CreateRooms(ctx context.Context, input CreateRoomsInput) (*CreatedRooms, error)
+	UpdateRoom(ctx context.Context, input UpdateRoomInput) (*PhysicalRoom, error)
+	PutOutOfOrder(ctx context.Context, input PutOutOfOrderInput) (OutOfOrderResult, error)
+	EndOutOfOrder(ctx context.Context, input EndOutOfOrderInput) (OutOfOrderResult, error)
+	AssignRoom(ctx context.Context, input AssignRoomInput) (DeskResult, error)
+	UnassignRoom(ctx context.Context, input UnassignRoomInput) (DeskResult, error)
+	AssignRooms(ctx context.Context, input AssignRoomsInput) (*RoomsAssigned, error)
+	CheckIn(ctx context.Context, input CheckInInput) (DeskResult, error)
+	CheckOut(ctx context.Context, input CheckOutInput) (DeskResult, error)
+	DepartEarly(ctx context.Context, input DepartEarlyInput) (CancelBookingResult, error)
+	ReleaseNoShow(ctx context.Context, input ReleaseNoShowInput) (ReleaseNoShowResult, error)
 	CreateWebhookEndpoint(ctx context.Context, input CreateWebhookEndpointInput) (*WebhookEndpointSecret, error)
 	UpdateWebhookEndpoint(ctx context.Context, input UpdateWebhookEndpointInput) (*WebhookEndpoint, error)
 	RotateWebhookSecret(ctx context.Context, input WebhookEndpointInput) (*WebhookEndpointSecret, error)
@@ -185,9 +198,13 @@ type PaymentResolver interface {
 	Refunds(ctx context.Context, obj *Payment) ([]Refund, error)
 	Disputes(ctx context.Context, obj *Payment) ([]Dispute, error)
 }
+type PhysicalRoomResolver interface {
+	OutOfOrder(ctx context.Context, obj *PhysicalRoom, first int64, after *string) (*OutOfOrderPeriodConnection, error)
+}
 type PropertyResolver interface {
 	CancellationPolicy(ctx context.Context, obj *Property, checkIn *civil.Date) (*CancellationPolicy, error)
 	TaxRate(ctx context.Context, obj *Property) (*TaxRate, error)
+
 	RoomTypes(ctx context.Context, obj *Property) ([]RoomType, error)
 	Calendar(ctx context.Context, obj *Property, from civil.Date, to civil.Date, roomTypes []string, ratePlan *string, guests *GuestsInput) (*Calendar, error)
 	RatePlans(ctx context.Context, obj *Property) ([]RatePlan, error)
@@ -212,6 +229,7 @@ type QueryResolver interface {
 	CancellationPolicy(ctx context.Context, show *string, venue *string, property *string, ratePlan *string) (*CancellationPolicy, error)
 	FailedRefunds(ctx context.Context, region string, first int64, after *string) (*FailedRefundConnection, error)
 	AuditEntries(ctx context.Context, region *string, resource *string, actor *string, since *time.Time, until *time.Time, tenant *string, first int64, after *string) (*AuditEntryConnection, error)
+	PhysicalRoom(ctx context.Context, id string) (*PhysicalRoom, error)
 	Events(ctx context.Context, region string, first int64, after *string, since *time.Time) (*ChangeEventConnection, error)
 	WebhookEndpoints(ctx context.Context, first int64, after *string) (*WebhookEndpointConnection, error)
 	WebhookEndpoint(ctx context.Context, id string) (*WebhookEndpoint, error)
@@ -336,6 +354,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("AllotmentInput", ec.unmarshalInputAllotmentInput),
 			graphql.NewInputUnmarshaler("AllotmentNightsInput", ec.unmarshalInputAllotmentNightsInput),
 			graphql.NewInputUnmarshaler("AllotmentReleaseInput", ec.unmarshalInputAllotmentReleaseInput),
+			graphql.NewInputUnmarshaler("AssignRoomInput", ec.unmarshalInputAssignRoomInput),
+			graphql.NewInputUnmarshaler("AssignRoomsInput", ec.unmarshalInputAssignRoomsInput),
 			graphql.NewInputUnmarshaler("AssignSeatsInput", ec.unmarshalInputAssignSeatsInput),
 			graphql.NewInputUnmarshaler("BestAvailableInput", ec.unmarshalInputBestAvailableInput),
 			graphql.NewInputUnmarshaler("BindRoleInput", ec.unmarshalInputBindRoleInput),
@@ -345,6 +365,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("CancellationStepInput", ec.unmarshalInputCancellationStepInput),
 			graphql.NewInputUnmarshaler("ChangePresaleCodeInput", ec.unmarshalInputChangePresaleCodeInput),
 			graphql.NewInputUnmarshaler("ChangeSeatBlockInput", ec.unmarshalInputChangeSeatBlockInput),
+			graphql.NewInputUnmarshaler("CheckInInput", ec.unmarshalInputCheckInInput),
+			graphql.NewInputUnmarshaler("CheckOutInput", ec.unmarshalInputCheckOutInput),
 			graphql.NewInputUnmarshaler("CheckoutInput", ec.unmarshalInputCheckoutInput),
 			graphql.NewInputUnmarshaler("ContactInput", ec.unmarshalInputContactInput),
 			graphql.NewInputUnmarshaler("CreateAllotmentInput", ec.unmarshalInputCreateAllotmentInput),
@@ -356,14 +378,17 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("CreatePromotionInput", ec.unmarshalInputCreatePromotionInput),
 			graphql.NewInputUnmarshaler("CreateRatePlanInput", ec.unmarshalInputCreateRatePlanInput),
 			graphql.NewInputUnmarshaler("CreateRoomTypeInput", ec.unmarshalInputCreateRoomTypeInput),
+			graphql.NewInputUnmarshaler("CreateRoomsInput", ec.unmarshalInputCreateRoomsInput),
 			graphql.NewInputUnmarshaler("CreateSeatBlockInput", ec.unmarshalInputCreateSeatBlockInput),
 			graphql.NewInputUnmarshaler("CreateShowInput", ec.unmarshalInputCreateShowInput),
 			graphql.NewInputUnmarshaler("CreateSiteInput", ec.unmarshalInputCreateSiteInput),
 			graphql.NewInputUnmarshaler("CreateTenantInput", ec.unmarshalInputCreateTenantInput),
 			graphql.NewInputUnmarshaler("CreateWebhookEndpointInput", ec.unmarshalInputCreateWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("DeleteWebhookEndpointInput", ec.unmarshalInputDeleteWebhookEndpointInput),
+			graphql.NewInputUnmarshaler("DepartEarlyInput", ec.unmarshalInputDepartEarlyInput),
 			graphql.NewInputUnmarshaler("DescribeHotelInput", ec.unmarshalInputDescribeHotelInput),
 			graphql.NewInputUnmarshaler("EndCustomerSecretInput", ec.unmarshalInputEndCustomerSecretInput),
+			graphql.NewInputUnmarshaler("EndOutOfOrderInput", ec.unmarshalInputEndOutOfOrderInput),
 			graphql.NewInputUnmarshaler("ExtendHoldInput", ec.unmarshalInputExtendHoldInput),
 			graphql.NewInputUnmarshaler("GuestsInput", ec.unmarshalInputGuestsInput),
 			graphql.NewInputUnmarshaler("HoldLineInput", ec.unmarshalInputHoldLineInput),
@@ -373,6 +398,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("JoinWaitingRoomInput", ec.unmarshalInputJoinWaitingRoomInput),
 			graphql.NewInputUnmarshaler("MoneyInput", ec.unmarshalInputMoneyInput),
 			graphql.NewInputUnmarshaler("MoveSeatsInput", ec.unmarshalInputMoveSeatsInput),
+			graphql.NewInputUnmarshaler("NewRoomInput", ec.unmarshalInputNewRoomInput),
 			graphql.NewInputUnmarshaler("NightChangeInput", ec.unmarshalInputNightChangeInput),
 			graphql.NewInputUnmarshaler("NightRangeInput", ec.unmarshalInputNightRangeInput),
 			graphql.NewInputUnmarshaler("OpenWaitingRoomInput", ec.unmarshalInputOpenWaitingRoomInput),
@@ -384,11 +410,13 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("PoolQuantityInput", ec.unmarshalInputPoolQuantityInput),
 			graphql.NewInputUnmarshaler("PriceLevelInput", ec.unmarshalInputPriceLevelInput),
 			graphql.NewInputUnmarshaler("PromotionTermsInput", ec.unmarshalInputPromotionTermsInput),
+			graphql.NewInputUnmarshaler("PutOutOfOrderInput", ec.unmarshalInputPutOutOfOrderInput),
 			graphql.NewInputUnmarshaler("RateAdjustmentInput", ec.unmarshalInputRateAdjustmentInput),
 			graphql.NewInputUnmarshaler("RatePlanDerivationInput", ec.unmarshalInputRatePlanDerivationInput),
 			graphql.NewInputUnmarshaler("RefundBookingInput", ec.unmarshalInputRefundBookingInput),
 			graphql.NewInputUnmarshaler("ReleaseAllotmentInput", ec.unmarshalInputReleaseAllotmentInput),
 			graphql.NewInputUnmarshaler("ReleaseHoldInput", ec.unmarshalInputReleaseHoldInput),
+			graphql.NewInputUnmarshaler("ReleaseNoShowInput", ec.unmarshalInputReleaseNoShowInput),
 			graphql.NewInputUnmarshaler("ReleaseSeatBlockInput", ec.unmarshalInputReleaseSeatBlockInput),
 			graphql.NewInputUnmarshaler("ReleaseSeatsInput", ec.unmarshalInputReleaseSeatsInput),
 			graphql.NewInputUnmarshaler("RemoveCancellationPolicyInput", ec.unmarshalInputRemoveCancellationPolicyInput),
@@ -423,10 +451,12 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("StayChargeInput", ec.unmarshalInputStayChargeInput),
 			graphql.NewInputUnmarshaler("StayFilterInput", ec.unmarshalInputStayFilterInput),
 			graphql.NewInputUnmarshaler("StayInput", ec.unmarshalInputStayInput),
+			graphql.NewInputUnmarshaler("UnassignRoomInput", ec.unmarshalInputUnassignRoomInput),
 			graphql.NewInputUnmarshaler("UnbindRoleInput", ec.unmarshalInputUnbindRoleInput),
 			graphql.NewInputUnmarshaler("UpdateAllotmentInput", ec.unmarshalInputUpdateAllotmentInput),
 			graphql.NewInputUnmarshaler("UpdatePromotionInput", ec.unmarshalInputUpdatePromotionInput),
 			graphql.NewInputUnmarshaler("UpdateRatePlanInput", ec.unmarshalInputUpdateRatePlanInput),
+			graphql.NewInputUnmarshaler("UpdateRoomInput", ec.unmarshalInputUpdateRoomInput),
 			graphql.NewInputUnmarshaler("UpdateWaitingRoomInput", ec.unmarshalInputUpdateWaitingRoomInput),
 			graphql.NewInputUnmarshaler("UpdateWebhookEndpointInput", ec.unmarshalInputUpdateWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("WebhookEndpointInput", ec.unmarshalInputWebhookEndpointInput),
@@ -2302,7 +2332,8 @@ extend type Mutation {
     input: CheckoutInput!
   ): CheckoutResult!
   """
-  Marks lines of a booking whose guests did not arrive.
+  Marks lines of a booking whose guests did not arrive: those of a stay once the day of arrival is over at
+  the hotel, and not when they have checked in. Their nights stay sold until releaseNoShow.
   """
   markNoShow(
     "Which lines of which booking."
@@ -3839,6 +3870,34 @@ enum RefusalCode {
   WAITING_ROOM_CLOSED
   "The waiting room asks for a proof, and the request has none that is good."
   VERIFICATION_REQUIRED
+  "The room is another guest's on one of the nights."
+  ROOM_TAKEN
+  "The room has a period out of order on one of the nights."
+  ROOM_OUT_OF_ORDER
+  "The room is not used any more."
+  ROOM_RETIRED
+  "The room is not of the type that was booked, and no upgrade was asked for."
+  ROOM_OF_OTHER_TYPE
+  "No room of the type is free on all the nights."
+  NO_SINGLE_ROOM
+  "On one of the nights no room of the type is free."
+  NO_ROOM
+  "The guests have no room yet."
+  NO_ROOM_ASSIGNED
+  "The room has another period out of order on one of the nights."
+  OUT_OF_ORDER_OVERLAP
+  "The period was ended before, or has passed."
+  OUT_OF_ORDER_ENDED
+  "At the hotel the date has not come yet, or has passed."
+  NOT_DUE
+  "The guests have come."
+  CHECKED_IN
+  "The guests have not come, or have gone."
+  NOT_CHECKED_IN
+  "Nights of the stay are left that would stay sold."
+  NIGHTS_LEFT
+  "The guests are not marked as a no-show, or its end was settled before."
+  NOT_NO_SHOW
   "Too many want the same units at this moment; try again after retryAfterMs."
   BUSY
 }
@@ -3865,6 +3924,1022 @@ remembered for at least 24 hours. Mutations without one say how things shall be,
 twice changes nothing.
 """
 type Mutation
+`, BuiltIn: false},
+	{Name: "../schema/desk.graphqls", Input: `extend type Query {
+  """
+  A physical room. For the hotel's staff.
+  """
+  physicalRoom(
+    "The room's id."
+    id: ID!
+  ): PhysicalRoom
+}
+
+extend type Mutation {
+  """
+  Adds physical rooms to a hotel, all or none. How many rooms can be sold is not theirs to say, but the
+  plan's of each night (setNights).
+  """
+  createRooms(
+    "The rooms to be."
+    input: CreateRoomsInput!
+  ): CreatedRooms!
+  """
+  Changes a physical room. While it is taken for a night that is not over, its type stays, and it cannot be
+  retired.
+  """
+  updateRoom(
+    "The room and what to change."
+    input: UpdateRoomInput!
+  ): PhysicalRoom!
+  """
+  Puts a physical room out of order for some nights. On each of them one room less of its type can be sold,
+  whatever is sold already, and whoever was to sleep in the room has none: the answer names both.
+  """
+  putOutOfOrder(
+    "The room and the nights."
+    input: PutOutOfOrderInput!
+  ): OutOfOrderResult!
+  """
+  Shortens a period out of order, or ends it: its later nights can be sold and slept again.
+  """
+  endOutOfOrder(
+    "The period."
+    input: EndOutOfOrderInput!
+  ): OutOfOrderResult!
+  """
+  Gives the guests of one room of a stay a physical room, apart from the sale. Without a room that is named
+  one is chosen that is free on all the nights; where none is, the refusal says how the stay could be split.
+  """
+  assignRoom(
+    "The stay and the room."
+    input: AssignRoomInput!
+  ): DeskResult!
+  """
+  Takes the physical room of guests who have not come away.
+  """
+  unassignRoom(
+    "The stay."
+    input: UnassignRoomInput!
+  ): DeskResult!
+  """
+  Gives those arrivals of a date that have no physical room yet one for all their nights where possible, the
+  longest stays first. Up to 200 rooms a call; a second call goes on with who still has none.
+  """
+  assignRooms(
+    "The hotel and the date."
+    input: AssignRoomsInput!
+  ): RoomsAssigned!
+  """
+  Records that guests have come: not before the day of their arrival at the hotel, and once they have a
+  physical room for the night.
+  """
+  checkIn(
+    "Who has come."
+    input: CheckInInput!
+  ): DeskResult!
+  """
+  Records that guests have gone.
+  """
+  checkOut(
+    "Who has gone."
+    input: CheckOutInput!
+  ): DeskResult!
+  """
+  Lets guests who are in the house leave before their stay is over: the nights from that day on are
+  cancelled, by the policy that the booking was sold under, and can be sold again. A dry run says what it
+  would do. They check out in a step of their own.
+  """
+  departEarly(
+    "Which stay, and when."
+    input: DepartEarlyInput!
+  ): CancelBookingResult!
+  """
+  Ends no-shows, which markNoShow only marks: the nights from today at the hotel on can be sold again, and of
+  all their nights the fee of the booking's policy is kept and the rest refunded. A dry run says what it
+  would do.
+  """
+  releaseNoShow(
+    "Which no-shows."
+    input: ReleaseNoShowInput!
+  ): ReleaseNoShowResult!
+}
+
+extend type Property {
+  """
+  Its physical rooms, by number. For its staff.
+  """
+  physicalRooms(
+    "Only those of this room type."
+    roomType: ID
+    "How many, 1 to 100."
+    first: Int! = 50
+    "The endCursor of the page before."
+    after: String
+  ): PhysicalRoomConnection!
+  """
+  The stays that begin on a date, by the reference of their bookings. For its staff.
+  """
+  arrivals(
+    "The date at the hotel."
+    date: Date!
+    "How many, 1 to 100."
+    first: Int! = 50
+    "The endCursor of the page before."
+    after: String
+  ): DeskStayConnection!
+  """
+  The stays that end on a date.
+  """
+  departures(
+    "The date at the hotel."
+    date: Date!
+    "How many, 1 to 100."
+    first: Int! = 50
+    "The endCursor of the page before."
+    after: String
+  ): DeskStayConnection!
+  """
+  The stays whose guests have come and sleep in the house on a night.
+  """
+  inHouse(
+    "The night: the date on which it begins."
+    date: Date!
+    "How many, 1 to 100."
+    first: Int! = 50
+    "The endCursor of the page before."
+    after: String
+  ): DeskStayConnection!
+}
+
+extend type Booking {
+  """
+  Its stays as the front desk sees them. For the hotel's staff.
+  """
+  stays: [DeskStay!]!
+}
+
+"""
+A physical room of a hotel.
+"""
+type PhysicalRoom implements Node {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  The hotel.
+  """
+  propertyId: ID!
+  """
+  What it is sold as.
+  """
+  roomTypeId: ID!
+  """
+  What is on its door.
+  """
+  number: String!
+  """
+  Its floor; null when none was given.
+  """
+  floor: String
+  """
+  Notes for the staff; null when there are none.
+  """
+  notes: String
+  """
+  Whether guests are put into it.
+  """
+  state: PhysicalRoomState!
+  """
+  Grows by one with each change of the room or of its periods.
+  """
+  version: Int64!
+  """
+  When it is, was or will be out of order, from the earliest.
+  """
+  outOfOrder(
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): OutOfOrderPeriodConnection!
+}
+
+"""
+Whether guests are put into a room.
+"""
+enum PhysicalRoomState {
+  "They are."
+  IN_USE
+  "Nobody is put into it any more."
+  RETIRED
+}
+
+"""
+A page of physical rooms.
+"""
+type PhysicalRoomConnection {
+  """
+  The rooms with their cursors.
+  """
+  edges: [PhysicalRoomEdge!]!
+  """
+  The rooms alone.
+  """
+  nodes: [PhysicalRoom!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A physical room in a page.
+"""
+type PhysicalRoomEdge {
+  """
+  Where the room stands in the list.
+  """
+  cursor: String!
+  """
+  The room.
+  """
+  node: PhysicalRoom!
+}
+
+"""
+A period in which a room cannot be slept in.
+"""
+type OutOfOrderPeriod {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  The room.
+  """
+  roomId: ID!
+  """
+  The first night.
+  """
+  from: Date!
+  """
+  The last night, included.
+  """
+  to: Date!
+  """
+  Why.
+  """
+  reason: String!
+  """
+  Whether it was ended.
+  """
+  state: OutOfOrderState!
+  """
+  When it was made.
+  """
+  createdAt: DateTime!
+  """
+  When it was ended; null for one that was not.
+  """
+  endedAt: DateTime
+}
+
+"""
+Whether a period out of order was ended.
+"""
+enum OutOfOrderState {
+  "It holds for its nights."
+  OPEN
+  "It was ended, and has no night from then on."
+  ENDED
+}
+
+"""
+A page of periods out of order.
+"""
+type OutOfOrderPeriodConnection {
+  """
+  The periods with their cursors.
+  """
+  edges: [OutOfOrderPeriodEdge!]!
+  """
+  The periods alone.
+  """
+  nodes: [OutOfOrderPeriod!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A period out of order in a page.
+"""
+type OutOfOrderPeriodEdge {
+  """
+  Where the period stands in the list.
+  """
+  cursor: String!
+  """
+  The period.
+  """
+  node: OutOfOrderPeriod!
+}
+
+"""
+Rooms to be.
+"""
+input CreateRoomsInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The hotel.
+  """
+  property: ID!
+  """
+  The rooms, 1 to 500.
+  """
+  rooms: [NewRoomInput!]!
+}
+
+"""
+A room to be.
+"""
+input NewRoomInput {
+  """
+  What it is sold as.
+  """
+  roomType: ID!
+  """
+  What is on its door, 1 to 20 characters, unique in the hotel.
+  """
+  number: String!
+  """
+  Its floor, up to 20 characters.
+  """
+  floor: String
+  """
+  Notes for the staff, up to 500 characters.
+  """
+  notes: String
+}
+
+"""
+Rooms that were added.
+"""
+type CreatedRooms {
+  """
+  The rooms, in the order in which they were named.
+  """
+  rooms: [PhysicalRoom!]!
+}
+
+"""
+What to change of a room; what is left out stays.
+"""
+input UpdateRoomInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The room.
+  """
+  physicalRoom: ID!
+  """
+  What it is sold as.
+  """
+  roomType: ID
+  """
+  What is on its door, 1 to 20 characters, unique in the hotel.
+  """
+  number: String
+  """
+  Its floor, up to 20 characters.
+  """
+  floor: String
+  """
+  Notes for the staff, up to 500 characters.
+  """
+  notes: String
+  """
+  Whether guests are put into it.
+  """
+  state: PhysicalRoomState
+}
+
+"""
+A period out of order to be.
+"""
+input PutOutOfOrderInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The room.
+  """
+  physicalRoom: ID!
+  """
+  The first night.
+  """
+  from: Date!
+  """
+  The last night, included, at most 730 days after the first.
+  """
+  to: Date!
+  """
+  Why, 1 to 200 characters.
+  """
+  reason: String!
+}
+
+"""
+The end of a period out of order.
+"""
+input EndOutOfOrderInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The period.
+  """
+  outOfOrder: ID!
+  """
+  The last night that it keeps; by default it ends now, and the night of today is given back.
+  """
+  to: Date
+}
+
+"""
+What became of a period, or why it was refused.
+"""
+union OutOfOrderResult = OutOfOrderSet | RoomRefused
+
+"""
+What a change of a period out of order did.
+"""
+type OutOfOrderSet {
+  """
+  The period.
+  """
+  period: OutOfOrderPeriod!
+  """
+  The room.
+  """
+  physicalRoom: PhysicalRoom!
+  """
+  The nights of the room's type that are now sold above their limit. What is sold stays, and nothing more is
+  sold until it is below the limit.
+  """
+  oversold: [OversoldNight!]!
+  """
+  The bookings whose guests had the room on one of the nights: they have none there now.
+  """
+  displacedBookingIds: [ID!]!
+}
+
+"""
+A room that could not be had, or a step of the front desk that was refused. Nothing was changed.
+"""
+type RoomRefused implements Refusal {
+  """
+  The rule that spoke.
+  """
+  code: RefusalCode!
+  """
+  A sentence for people, in English.
+  """
+  message: String!
+  """
+  The nights on which the room that was named is not free.
+  """
+  nights: [RefusedRoomNight!]!
+  """
+  How the stay could be split over rooms, as far as there are any.
+  """
+  proposal: [RoomSpan!]!
+}
+
+"""
+A night on which a room is not free.
+"""
+type RefusedRoomNight {
+  """
+  The night.
+  """
+  night: Date!
+  """
+  Why: ROOM_TAKEN or ROOM_OUT_OF_ORDER.
+  """
+  code: RefusalCode!
+  """
+  The booking that has the room; null for a period out of order.
+  """
+  bookingId: ID
+}
+
+"""
+A physical room on nights that follow each other.
+"""
+type RoomSpan {
+  """
+  The room.
+  """
+  roomId: ID!
+  """
+  What is on its door.
+  """
+  number: String!
+  """
+  What it is sold as; it differs from the stay's for an upgrade.
+  """
+  roomTypeId: ID!
+  """
+  The first night.
+  """
+  from: Date!
+  """
+  The last night, included.
+  """
+  to: Date!
+}
+
+"""
+A stay as the front desk sees it: the nights of one item of a booking that still stand.
+"""
+type DeskStay {
+  """
+  The booking.
+  """
+  booking: Booking!
+  """
+  The item of the booking, as its lines have it.
+  """
+  item: Int!
+  """
+  The hotel.
+  """
+  propertyId: ID!
+  """
+  What was booked.
+  """
+  roomTypeId: ID!
+  """
+  The day of arrival.
+  """
+  checkIn: Date!
+  """
+  The day of departure.
+  """
+  checkOut: Date!
+  """
+  The nights that stand.
+  """
+  nights: [Date!]!
+  """
+  Whether the guests have come: EXPECTED until those of one room have, CHECKED_IN while those of one room are
+  in the house.
+  """
+  state: StayState!
+  """
+  Its rooms, as many as were booked.
+  """
+  rooms: [StayRoom!]!
+}
+
+"""
+Whether guests have come.
+"""
+enum StayState {
+  "Not yet."
+  EXPECTED
+  "They are in the house."
+  CHECKED_IN
+  "They have gone."
+  CHECKED_OUT
+  "They did not come."
+  NO_SHOW
+}
+
+"""
+One of the rooms of a stay.
+"""
+type StayRoom {
+  """
+  It counts the rooms of the stay, from 1.
+  """
+  number: Int!
+  """
+  Whether its guests have come.
+  """
+  state: StayState!
+  """
+  When they came; null before.
+  """
+  checkedInAt: DateTime
+  """
+  When they went; null before.
+  """
+  checkedOutAt: DateTime
+  """
+  The physical rooms that they are given, in the order of the nights.
+  """
+  assigned: [RoomSpan!]!
+  """
+  Nights for which they have none.
+  """
+  unassigned: [Date!]!
+  """
+  Whether they have to move from one room to another.
+  """
+  split: Boolean!
+}
+
+"""
+A page of stays.
+"""
+type DeskStayConnection {
+  """
+  The stays with their cursors.
+  """
+  edges: [DeskStayEdge!]!
+  """
+  The stays alone.
+  """
+  nodes: [DeskStay!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A stay in a page.
+"""
+type DeskStayEdge {
+  """
+  Where the stay stands in the list.
+  """
+  cursor: String!
+  """
+  The stay.
+  """
+  node: DeskStay!
+}
+
+"""
+The stay as it is afterwards, or why it was refused.
+"""
+union DeskResult = DeskStay | RoomRefused
+
+"""
+A physical room for guests.
+"""
+input AssignRoomInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The booking.
+  """
+  booking: ID!
+  """
+  The item of the booking.
+  """
+  item: Int! = 0
+  """
+  Which of the rooms of the stay, from 1.
+  """
+  number: Int! = 1
+  """
+  The physical room; by default one of the type that was booked is chosen.
+  """
+  physicalRoom: ID
+  """
+  The first night; by default the first that is not over.
+  """
+  from: Date
+  """
+  The last night, included; by default the last of the stay.
+  """
+  to: Date
+  """
+  Allows a room of another type than was booked.
+  """
+  upgrade: Boolean! = false
+  """
+  Allows several rooms one after the other, where no single one is free. Only where none is named.
+  """
+  split: Boolean! = false
+}
+
+"""
+Guests whose physical room is taken away.
+"""
+input UnassignRoomInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The booking.
+  """
+  booking: ID!
+  """
+  The item of the booking.
+  """
+  item: Int! = 0
+  """
+  Which of the rooms of the stay, from 1.
+  """
+  number: Int! = 1
+  """
+  The first night; by default the first that is not over.
+  """
+  from: Date
+  """
+  The last night, included; by default the last of the stay.
+  """
+  to: Date
+}
+
+"""
+Arrivals that are given rooms.
+"""
+input AssignRoomsInput {
+  """
+  The hotel.
+  """
+  property: ID!
+  """
+  The day of arrival.
+  """
+  date: Date!
+  """
+  Allows several rooms one after the other, where no single one is free.
+  """
+  split: Boolean! = false
+  """
+  Only proposes.
+  """
+  dryRun: Boolean! = false
+}
+
+"""
+What became of the arrivals of a date.
+"""
+type RoomsAssigned {
+  """
+  Who was given a room, or in a dry run would be.
+  """
+  given: [GivenRoom!]!
+  """
+  For whom none was found.
+  """
+  lacking: [LackingRoom!]!
+  """
+  Whether there are more than one call assigns: call again.
+  """
+  more: Boolean!
+}
+
+"""
+A room of a stay with the physical rooms that were found for it.
+"""
+type GivenRoom {
+  """
+  The booking.
+  """
+  bookingId: ID!
+  """
+  The booking's reference.
+  """
+  reference: String!
+  """
+  The item of the booking.
+  """
+  item: Int!
+  """
+  Which of the rooms of the stay, from 1.
+  """
+  number: Int!
+  """
+  The physical rooms.
+  """
+  rooms: [RoomSpan!]!
+}
+
+"""
+A room of a stay for which no physical room was found.
+"""
+type LackingRoom {
+  """
+  The booking.
+  """
+  bookingId: ID!
+  """
+  The booking's reference.
+  """
+  reference: String!
+  """
+  The item of the booking.
+  """
+  item: Int!
+  """
+  Which of the rooms of the stay, from 1.
+  """
+  number: Int!
+  """
+  The rule that spoke.
+  """
+  code: RefusalCode!
+  """
+  A sentence for people, in English.
+  """
+  message: String!
+  """
+  How it could be split over rooms, as far as there are any.
+  """
+  proposal: [RoomSpan!]!
+}
+
+"""
+Guests who have come.
+"""
+input CheckInInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The booking.
+  """
+  booking: ID!
+  """
+  The item of the booking.
+  """
+  item: Int! = 0
+  """
+  The rooms of the stay, from 1; none means all that are still expected.
+  """
+  numbers: [Int!]! = []
+}
+
+"""
+Guests who have gone.
+"""
+input CheckOutInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The booking.
+  """
+  booking: ID!
+  """
+  The item of the booking.
+  """
+  item: Int! = 0
+  """
+  The rooms of the stay, from 1; none means all that are in the house.
+  """
+  numbers: [Int!]! = []
+  """
+  Lets them go before their stay is over, with nights that stay sold. Without it that is refused.
+  """
+  keepNights: Boolean! = false
+}
+
+"""
+Guests who leave before their stay is over.
+"""
+input DepartEarlyInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The booking.
+  """
+  booking: ID!
+  """
+  The item of the booking.
+  """
+  item: Int! = 0
+  """
+  The day on which they leave, from today at the hotel on. Its night and those after it are given back.
+  """
+  date: Date!
+  """
+  Only says what it would do.
+  """
+  dryRun: Boolean! = false
+  """
+  The fee that is expected; another one is refused with the new figures.
+  """
+  expectedFee: MoneyInput
+  """
+  Gives everything back. It needs a reason, and the right to cancel anybody's booking.
+  """
+  waiveFee: Boolean! = false
+  """
+  Why, up to 200 characters.
+  """
+  reason: String
+}
+
+"""
+No-shows that are ended.
+"""
+input ReleaseNoShowInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The booking.
+  """
+  booking: ID!
+  """
+  The item of the booking; by default every no-show of it.
+  """
+  item: Int
+  """
+  Only says what it would do.
+  """
+  dryRun: Boolean! = false
+  """
+  The fee that is expected; another one is refused.
+  """
+  expectedFee: MoneyInput
+  """
+  Gives everything back. It needs a reason, and the right to cancel anybody's booking.
+  """
+  waiveFee: Boolean! = false
+  """
+  Why, up to 200 characters.
+  """
+  reason: String
+}
+
+"""
+What became of the no-shows, or why the release was refused.
+"""
+union ReleaseNoShowResult = NoShowRelease | BookingRefused
+
+"""
+The end of no-shows: fee, refund and credited are the price of all their nights.
+"""
+type NoShowRelease {
+  """
+  Whether nothing was done.
+  """
+  dryRun: Boolean!
+  """
+  The booking as it stands afterwards, in a dry run as it is.
+  """
+  booking: Booking!
+  """
+  The instant that chose the fee.
+  """
+  at: DateTime!
+  """
+  The numbers of the lines whose nights can be sold again.
+  """
+  releasedLines: [Int!]!
+  """
+  The numbers of the lines whose nights are over; they stay marked.
+  """
+  pastLines: [Int!]!
+  """
+  What is kept.
+  """
+  fee: Money!
+  """
+  What goes back.
+  """
+  refund: Money!
+  """
+  What was given back before.
+  """
+  credited: Money!
+  """
+  The fee that was not taken.
+  """
+  waived: Money!
+  """
+  Why; null when no reason was given.
+  """
+  reason: String
+}
 `, BuiltIn: false},
 	{Name: "../schema/events.graphqls", Input: `extend type Query {
   """
@@ -4021,6 +5096,18 @@ enum ChangeEventType {
   BOOKING_CANCELLED
   "The guests of lines of a booking did not come."
   BOOKING_NO_SHOW
+  "What guests who did not come are charged was settled, and the rest of it is given back."
+  BOOKING_NO_SHOW_SETTLED
+  "Guests of a booking were given a physical room, or another one."
+  BOOKING_ROOM_ASSIGNED
+  "Guests of a booking have a physical room no more on some nights."
+  BOOKING_ROOM_UNASSIGNED
+  "Guests of a booking have come."
+  BOOKING_CHECKED_IN
+  "Guests of a booking have gone."
+  BOOKING_CHECKED_OUT
+  "A period in which a physical room is out of order was made, shortened or ended."
+  ROOM_OUT_OF_ORDER
   "Money is to be given back."
   REFUND_REQUESTED
   "The payment provider gave the money back."
@@ -10833,6 +11920,8 @@ func (ec *executionContext) childFields_Booking(ctx context.Context, field graph
 		return ec.fieldContext_Booking_refundedTotal(ctx, field)
 	case "cancellations":
 		return ec.fieldContext_Booking_cancellations(ctx, field)
+	case "stays":
+		return ec.fieldContext_Booking_stays(ctx, field)
 	case "stayPrices":
 		return ec.fieldContext_Booking_stayPrices(ctx, field)
 	}
@@ -11239,6 +12328,14 @@ func (ec *executionContext) childFields_Contact(ctx context.Context, field graph
 	return nil, fmt.Errorf("no field named %q was found under type Contact", field.Name)
 }
 
+func (ec *executionContext) childFields_CreatedRooms(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "rooms":
+		return ec.fieldContext_CreatedRooms_rooms(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CreatedRooms", field.Name)
+}
+
 func (ec *executionContext) childFields_CustomerSecret(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -11261,6 +12358,52 @@ func (ec *executionContext) childFields_CustomerSecretCreated(ctx context.Contex
 		return ec.fieldContext_CustomerSecretCreated_secret(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CustomerSecretCreated", field.Name)
+}
+
+func (ec *executionContext) childFields_DeskStay(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "booking":
+		return ec.fieldContext_DeskStay_booking(ctx, field)
+	case "item":
+		return ec.fieldContext_DeskStay_item(ctx, field)
+	case "propertyId":
+		return ec.fieldContext_DeskStay_propertyId(ctx, field)
+	case "roomTypeId":
+		return ec.fieldContext_DeskStay_roomTypeId(ctx, field)
+	case "checkIn":
+		return ec.fieldContext_DeskStay_checkIn(ctx, field)
+	case "checkOut":
+		return ec.fieldContext_DeskStay_checkOut(ctx, field)
+	case "nights":
+		return ec.fieldContext_DeskStay_nights(ctx, field)
+	case "state":
+		return ec.fieldContext_DeskStay_state(ctx, field)
+	case "rooms":
+		return ec.fieldContext_DeskStay_rooms(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeskStay", field.Name)
+}
+
+func (ec *executionContext) childFields_DeskStayConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_DeskStayConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_DeskStayConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_DeskStayConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeskStayConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_DeskStayEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_DeskStayEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_DeskStayEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DeskStayEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Dispute(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11339,6 +12482,22 @@ func (ec *executionContext) childFields_FailedRefundEdge(ctx context.Context, fi
 		return ec.fieldContext_FailedRefundEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FailedRefundEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_GivenRoom(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "bookingId":
+		return ec.fieldContext_GivenRoom_bookingId(ctx, field)
+	case "reference":
+		return ec.fieldContext_GivenRoom_reference(ctx, field)
+	case "item":
+		return ec.fieldContext_GivenRoom_item(ctx, field)
+	case "number":
+		return ec.fieldContext_GivenRoom_number(ctx, field)
+	case "rooms":
+		return ec.fieldContext_GivenRoom_rooms(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type GivenRoom", field.Name)
 }
 
 func (ec *executionContext) childFields_GuestPrices(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11537,6 +12696,26 @@ func (ec *executionContext) childFields_KeyEdge(ctx context.Context, field graph
 		return ec.fieldContext_KeyEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type KeyEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_LackingRoom(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "bookingId":
+		return ec.fieldContext_LackingRoom_bookingId(ctx, field)
+	case "reference":
+		return ec.fieldContext_LackingRoom_reference(ctx, field)
+	case "item":
+		return ec.fieldContext_LackingRoom_item(ctx, field)
+	case "number":
+		return ec.fieldContext_LackingRoom_number(ctx, field)
+	case "code":
+		return ec.fieldContext_LackingRoom_code(ctx, field)
+	case "message":
+		return ec.fieldContext_LackingRoom_message(ctx, field)
+	case "proposal":
+		return ec.fieldContext_LackingRoom_proposal(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LackingRoom", field.Name)
 }
 
 func (ec *executionContext) childFields_Member(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11819,6 +12998,50 @@ func (ec *executionContext) childFields_OccupiedNight(ctx context.Context, field
 	return nil, fmt.Errorf("no field named %q was found under type OccupiedNight", field.Name)
 }
 
+func (ec *executionContext) childFields_OutOfOrderPeriod(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_OutOfOrderPeriod_id(ctx, field)
+	case "roomId":
+		return ec.fieldContext_OutOfOrderPeriod_roomId(ctx, field)
+	case "from":
+		return ec.fieldContext_OutOfOrderPeriod_from(ctx, field)
+	case "to":
+		return ec.fieldContext_OutOfOrderPeriod_to(ctx, field)
+	case "reason":
+		return ec.fieldContext_OutOfOrderPeriod_reason(ctx, field)
+	case "state":
+		return ec.fieldContext_OutOfOrderPeriod_state(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_OutOfOrderPeriod_createdAt(ctx, field)
+	case "endedAt":
+		return ec.fieldContext_OutOfOrderPeriod_endedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OutOfOrderPeriod", field.Name)
+}
+
+func (ec *executionContext) childFields_OutOfOrderPeriodConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_OutOfOrderPeriodConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_OutOfOrderPeriodConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_OutOfOrderPeriodConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OutOfOrderPeriodConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_OutOfOrderPeriodEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_OutOfOrderPeriodEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_OutOfOrderPeriodEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OutOfOrderPeriodEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_OversellAdvice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "asOf":
@@ -11977,6 +13200,52 @@ func (ec *executionContext) childFields_PaymentTimeline(ctx context.Context, fie
 		return ec.fieldContext_PaymentTimeline_steps(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PaymentTimeline", field.Name)
+}
+
+func (ec *executionContext) childFields_PhysicalRoom(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_PhysicalRoom_id(ctx, field)
+	case "propertyId":
+		return ec.fieldContext_PhysicalRoom_propertyId(ctx, field)
+	case "roomTypeId":
+		return ec.fieldContext_PhysicalRoom_roomTypeId(ctx, field)
+	case "number":
+		return ec.fieldContext_PhysicalRoom_number(ctx, field)
+	case "floor":
+		return ec.fieldContext_PhysicalRoom_floor(ctx, field)
+	case "notes":
+		return ec.fieldContext_PhysicalRoom_notes(ctx, field)
+	case "state":
+		return ec.fieldContext_PhysicalRoom_state(ctx, field)
+	case "version":
+		return ec.fieldContext_PhysicalRoom_version(ctx, field)
+	case "outOfOrder":
+		return ec.fieldContext_PhysicalRoom_outOfOrder(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PhysicalRoom", field.Name)
+}
+
+func (ec *executionContext) childFields_PhysicalRoomConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_PhysicalRoomConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_PhysicalRoomConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_PhysicalRoomConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PhysicalRoomConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_PhysicalRoomEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_PhysicalRoomEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_PhysicalRoomEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PhysicalRoomEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_PickUpReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12207,6 +13476,14 @@ func (ec *executionContext) childFields_Property(ctx context.Context, field grap
 		return ec.fieldContext_Property_cancellationPolicy(ctx, field)
 	case "taxRate":
 		return ec.fieldContext_Property_taxRate(ctx, field)
+	case "physicalRooms":
+		return ec.fieldContext_Property_physicalRooms(ctx, field)
+	case "arrivals":
+		return ec.fieldContext_Property_arrivals(ctx, field)
+	case "departures":
+		return ec.fieldContext_Property_departures(ctx, field)
+	case "inHouse":
+		return ec.fieldContext_Property_inHouse(ctx, field)
 	case "roomTypes":
 		return ec.fieldContext_Property_roomTypes(ctx, field)
 	case "calendar":
@@ -12395,6 +13672,18 @@ func (ec *executionContext) childFields_RefusedLine(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type RefusedLine", field.Name)
 }
 
+func (ec *executionContext) childFields_RefusedRoomNight(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "night":
+		return ec.fieldContext_RefusedRoomNight_night(ctx, field)
+	case "code":
+		return ec.fieldContext_RefusedRoomNight_code(ctx, field)
+	case "bookingId":
+		return ec.fieldContext_RefusedRoomNight_bookingId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RefusedRoomNight", field.Name)
+}
+
 func (ec *executionContext) childFields_Repair(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -12491,6 +13780,22 @@ func (ec *executionContext) childFields_RoleBinding(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type RoleBinding", field.Name)
 }
 
+func (ec *executionContext) childFields_RoomSpan(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "roomId":
+		return ec.fieldContext_RoomSpan_roomId(ctx, field)
+	case "number":
+		return ec.fieldContext_RoomSpan_number(ctx, field)
+	case "roomTypeId":
+		return ec.fieldContext_RoomSpan_roomTypeId(ctx, field)
+	case "from":
+		return ec.fieldContext_RoomSpan_from(ctx, field)
+	case "to":
+		return ec.fieldContext_RoomSpan_to(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RoomSpan", field.Name)
+}
+
 func (ec *executionContext) childFields_RoomType(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -12505,6 +13810,18 @@ func (ec *executionContext) childFields_RoomType(ctx context.Context, field grap
 		return ec.fieldContext_RoomType_cancellationPolicy(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RoomType", field.Name)
+}
+
+func (ec *executionContext) childFields_RoomsAssigned(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "given":
+		return ec.fieldContext_RoomsAssigned_given(ctx, field)
+	case "lacking":
+		return ec.fieldContext_RoomsAssigned_lacking(ctx, field)
+	case "more":
+		return ec.fieldContext_RoomsAssigned_more(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RoomsAssigned", field.Name)
 }
 
 func (ec *executionContext) childFields_RoundingRule(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -12883,6 +14200,26 @@ func (ec *executionContext) childFields_StayQuote(ctx context.Context, field gra
 		return ec.fieldContext_StayQuote_cancellationPolicy(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type StayQuote", field.Name)
+}
+
+func (ec *executionContext) childFields_StayRoom(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "number":
+		return ec.fieldContext_StayRoom_number(ctx, field)
+	case "state":
+		return ec.fieldContext_StayRoom_state(ctx, field)
+	case "checkedInAt":
+		return ec.fieldContext_StayRoom_checkedInAt(ctx, field)
+	case "checkedOutAt":
+		return ec.fieldContext_StayRoom_checkedOutAt(ctx, field)
+	case "assigned":
+		return ec.fieldContext_StayRoom_assigned(ctx, field)
+	case "unassigned":
+		return ec.fieldContext_StayRoom_unassigned(ctx, field)
+	case "split":
+		return ec.fieldContext_StayRoom_split(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StayRoom", field.Name)
 }
 
 func (ec *executionContext) childFields_StaySearch(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -13555,6 +14892,34 @@ func (ec *executionContext) field_Mutation_applyOversellAdvice_args(ctx context.
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_assignRoom_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (AssignRoomInput, error) {
+			return ec.unmarshalNAssignRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAssignRoomInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_assignRooms_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (AssignRoomsInput, error) {
+			return ec.unmarshalNAssignRoomsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAssignRoomsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_assignSeats_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -13645,6 +15010,34 @@ func (ec *executionContext) field_Mutation_changeSeatBlock_args(ctx context.Cont
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (ChangeSeatBlockInput, error) {
 			return ec.unmarshalNChangeSeatBlockInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeSeatBlockInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_checkIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CheckInInput, error) {
+			return ec.unmarshalNCheckInInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCheckInInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_checkOut_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CheckOutInput, error) {
+			return ec.unmarshalNCheckOutInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCheckOutInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -13821,6 +15214,20 @@ func (ec *executionContext) field_Mutation_createRoomType_args(ctx context.Conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_createRooms_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CreateRoomsInput, error) {
+			return ec.unmarshalNCreateRoomsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateRoomsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_createSeatBlock_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -13905,6 +15312,20 @@ func (ec *executionContext) field_Mutation_deleteWebhookEndpoint_args(ctx contex
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_departEarly_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (DepartEarlyInput, error) {
+			return ec.unmarshalNDepartEarlyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDepartEarlyInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_describeHotel_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -13925,6 +15346,20 @@ func (ec *executionContext) field_Mutation_endCustomerSecret_args(ctx context.Co
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (EndCustomerSecretInput, error) {
 			return ec.unmarshalNEndCustomerSecretInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEndCustomerSecretInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_endOutOfOrder_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (EndOutOfOrderInput, error) {
+			return ec.unmarshalNEndOutOfOrderInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEndOutOfOrderInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14073,6 +15508,20 @@ func (ec *executionContext) field_Mutation_placeHold_args(ctx context.Context, r
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_putOutOfOrder_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (PutOutOfOrderInput, error) {
+			return ec.unmarshalNPutOutOfOrderInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPutOutOfOrderInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_refundBooking_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -14107,6 +15556,20 @@ func (ec *executionContext) field_Mutation_releaseHold_args(ctx context.Context,
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (ReleaseHoldInput, error) {
 			return ec.unmarshalNReleaseHoldInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseHoldInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_releaseNoShow_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (ReleaseNoShowInput, error) {
+			return ec.unmarshalNReleaseNoShowInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseNoShowInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14493,6 +15956,20 @@ func (ec *executionContext) field_Mutation_startGuestSession_args(ctx context.Co
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_unassignRoom_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (UnassignRoomInput, error) {
+			return ec.unmarshalNUnassignRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnassignRoomInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_unbindRole_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -14541,6 +16018,20 @@ func (ec *executionContext) field_Mutation_updateRatePlan_args(ctx context.Conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (UpdateRatePlanInput, error) {
 			return ec.unmarshalNUpdateRatePlanInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateRatePlanInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateRoom_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (UpdateRoomInput, error) {
+			return ec.unmarshalNUpdateRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateRoomInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -14621,6 +16112,58 @@ func (ec *executionContext) field_OversoldNight_bookings_args(ctx context.Contex
 	return args, nil
 }
 
+func (ec *executionContext) field_PhysicalRoom_outOfOrder_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Property_arrivals_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "date",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["date"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	return args, nil
+}
+
 func (ec *executionContext) field_Property_calendar_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -14681,6 +16224,66 @@ func (ec *executionContext) field_Property_cancellationPolicy_args(ctx context.C
 	return args, nil
 }
 
+func (ec *executionContext) field_Property_departures_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "date",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["date"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Property_inHouse_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "date",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["date"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	return args, nil
+}
+
 func (ec *executionContext) field_Property_occupancy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -14700,6 +16303,36 @@ func (ec *executionContext) field_Property_occupancy_args(ctx context.Context, r
 		return nil, err
 	}
 	args["to"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Property_physicalRooms_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "roomType",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["roomType"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
 	return args, nil
 }
 
@@ -15412,6 +17045,20 @@ func (ec *executionContext) field_Query_paymentTimeline_args(ctx context.Context
 		return nil, err
 	}
 	args["booking"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_physicalRoom_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
 	return args, nil
 }
 
@@ -19635,6 +21282,38 @@ func (ec *executionContext) fieldContext_Booking_cancellations(_ context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _Booking_stays(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_stays(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Stays, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []DeskStay) graphql.Marshaler {
+			return ec.marshalNDeskStay2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_stays(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeskStay(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Booking_stayPrices(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -23295,6 +24974,38 @@ func (ec *executionContext) fieldContext_Contact_email(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Contact", field, false, false, "String")
 }
 
+func (ec *executionContext) _CreatedRooms_rooms(ctx context.Context, field graphql.CollectedField, obj *CreatedRooms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CreatedRooms_rooms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rooms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []PhysicalRoom) graphql.Marshaler {
+			return ec.marshalNPhysicalRoom2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CreatedRooms_rooms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CreatedRooms",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PhysicalRoom(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _CustomerSecret_id(ctx context.Context, field graphql.CollectedField, obj *CustomerSecret) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -23440,6 +25151,382 @@ func (ec *executionContext) _CustomerSecretCreated_secret(ctx context.Context, f
 }
 func (ec *executionContext) fieldContext_CustomerSecretCreated_secret(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CustomerSecretCreated", field, false, false, "String")
+}
+
+func (ec *executionContext) _DeskStay_booking(ctx context.Context, field graphql.CollectedField, obj *DeskStay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeskStay_booking(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Booking, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Booking) graphql.Marshaler {
+			return ec.marshalNBooking2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBooking(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeskStay_booking(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeskStay",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Booking(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeskStay_item(ctx context.Context, field graphql.CollectedField, obj *DeskStay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeskStay_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeskStay_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeskStay", field, false, false, "Int")
+}
+
+func (ec *executionContext) _DeskStay_propertyId(ctx context.Context, field graphql.CollectedField, obj *DeskStay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeskStay_propertyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PropertyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeskStay_propertyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeskStay", field, false, false, "ID")
+}
+
+func (ec *executionContext) _DeskStay_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *DeskStay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeskStay_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeskStay_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeskStay", field, false, false, "ID")
+}
+
+func (ec *executionContext) _DeskStay_checkIn(ctx context.Context, field graphql.CollectedField, obj *DeskStay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeskStay_checkIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckIn, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeskStay_checkIn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeskStay", field, false, false, "Date")
+}
+
+func (ec *executionContext) _DeskStay_checkOut(ctx context.Context, field graphql.CollectedField, obj *DeskStay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeskStay_checkOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckOut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeskStay_checkOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeskStay", field, false, false, "Date")
+}
+
+func (ec *executionContext) _DeskStay_nights(ctx context.Context, field graphql.CollectedField, obj *DeskStay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeskStay_nights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2ᚕcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDateᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeskStay_nights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeskStay", field, false, false, "Date")
+}
+
+func (ec *executionContext) _DeskStay_state(ctx context.Context, field graphql.CollectedField, obj *DeskStay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeskStay_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v StayState) graphql.Marshaler {
+			return ec.marshalNStayState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeskStay_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeskStay", field, false, false, "StayState")
+}
+
+func (ec *executionContext) _DeskStay_rooms(ctx context.Context, field graphql.CollectedField, obj *DeskStay) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeskStay_rooms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rooms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []StayRoom) graphql.Marshaler {
+			return ec.marshalNStayRoom2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayRoomᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeskStay_rooms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeskStay",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayRoom(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeskStayConnection_edges(ctx context.Context, field graphql.CollectedField, obj *DeskStayConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeskStayConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []DeskStayEdge) graphql.Marshaler {
+			return ec.marshalNDeskStayEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeskStayConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeskStayConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeskStayEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeskStayConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *DeskStayConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeskStayConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []DeskStay) graphql.Marshaler {
+			return ec.marshalNDeskStay2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeskStayConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeskStayConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeskStay(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeskStayConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *DeskStayConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeskStayConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeskStayConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeskStayConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DeskStayEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *DeskStayEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeskStayEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeskStayEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DeskStayEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _DeskStayEdge_node(ctx context.Context, field graphql.CollectedField, obj *DeskStayEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DeskStayEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v DeskStay) graphql.Marshaler {
+			return ec.marshalNDeskStay2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStay(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DeskStayEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DeskStayEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeskStay(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Dispute_id(ctx context.Context, field graphql.CollectedField, obj *Dispute) (ret graphql.Marshaler) {
@@ -23992,6 +26079,130 @@ func (ec *executionContext) fieldContext_FailedRefundEdge_node(_ context.Context
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_FailedRefund(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _GivenRoom_bookingId(ctx context.Context, field graphql.CollectedField, obj *GivenRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GivenRoom_bookingId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BookingID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_GivenRoom_bookingId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GivenRoom", field, false, false, "ID")
+}
+
+func (ec *executionContext) _GivenRoom_reference(ctx context.Context, field graphql.CollectedField, obj *GivenRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GivenRoom_reference(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reference, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_GivenRoom_reference(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GivenRoom", field, false, false, "String")
+}
+
+func (ec *executionContext) _GivenRoom_item(ctx context.Context, field graphql.CollectedField, obj *GivenRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GivenRoom_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_GivenRoom_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GivenRoom", field, false, false, "Int")
+}
+
+func (ec *executionContext) _GivenRoom_number(ctx context.Context, field graphql.CollectedField, obj *GivenRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GivenRoom_number(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Number, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_GivenRoom_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("GivenRoom", field, false, false, "Int")
+}
+
+func (ec *executionContext) _GivenRoom_rooms(ctx context.Context, field graphql.CollectedField, obj *GivenRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_GivenRoom_rooms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rooms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RoomSpan) graphql.Marshaler {
+			return ec.marshalNRoomSpan2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomSpanᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_GivenRoom_rooms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "GivenRoom",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoomSpan(ctx, field)
 		},
 	}
 	return fc, nil
@@ -25672,6 +27883,176 @@ func (ec *executionContext) fieldContext_KeyEdge_node(_ context.Context, field g
 	return fc, nil
 }
 
+func (ec *executionContext) _LackingRoom_bookingId(ctx context.Context, field graphql.CollectedField, obj *LackingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LackingRoom_bookingId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BookingID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LackingRoom_bookingId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LackingRoom", field, false, false, "ID")
+}
+
+func (ec *executionContext) _LackingRoom_reference(ctx context.Context, field graphql.CollectedField, obj *LackingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LackingRoom_reference(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reference, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LackingRoom_reference(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LackingRoom", field, false, false, "String")
+}
+
+func (ec *executionContext) _LackingRoom_item(ctx context.Context, field graphql.CollectedField, obj *LackingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LackingRoom_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LackingRoom_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LackingRoom", field, false, false, "Int")
+}
+
+func (ec *executionContext) _LackingRoom_number(ctx context.Context, field graphql.CollectedField, obj *LackingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LackingRoom_number(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Number, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LackingRoom_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LackingRoom", field, false, false, "Int")
+}
+
+func (ec *executionContext) _LackingRoom_code(ctx context.Context, field graphql.CollectedField, obj *LackingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LackingRoom_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LackingRoom_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LackingRoom", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _LackingRoom_message(ctx context.Context, field graphql.CollectedField, obj *LackingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LackingRoom_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LackingRoom_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("LackingRoom", field, false, false, "String")
+}
+
+func (ec *executionContext) _LackingRoom_proposal(ctx context.Context, field graphql.CollectedField, obj *LackingRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_LackingRoom_proposal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Proposal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RoomSpan) graphql.Marshaler {
+			return ec.marshalNRoomSpan2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomSpanᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_LackingRoom_proposal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "LackingRoom",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoomSpan(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Member_id(ctx context.Context, field graphql.CollectedField, obj *Member) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -27269,6 +29650,490 @@ func (ec *executionContext) fieldContext_Mutation_retryRefund(ctx context.Contex
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_retryRefund_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_createRooms(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createRooms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateRooms(ctx, fc.Args["input"].(CreateRoomsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CreatedRooms) graphql.Marshaler {
+			return ec.marshalNCreatedRooms2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreatedRooms(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createRooms(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CreatedRooms(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createRooms_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateRoom(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateRoom(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateRoom(ctx, fc.Args["input"].(UpdateRoomInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *PhysicalRoom) graphql.Marshaler {
+			return ec.marshalNPhysicalRoom2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoom(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateRoom(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PhysicalRoom(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateRoom_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_putOutOfOrder(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_putOutOfOrder(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().PutOutOfOrder(ctx, fc.Args["input"].(PutOutOfOrderInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v OutOfOrderResult) graphql.Marshaler {
+			return ec.marshalNOutOfOrderResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_putOutOfOrder(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type OutOfOrderResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_putOutOfOrder_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_endOutOfOrder(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_endOutOfOrder(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().EndOutOfOrder(ctx, fc.Args["input"].(EndOutOfOrderInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v OutOfOrderResult) graphql.Marshaler {
+			return ec.marshalNOutOfOrderResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_endOutOfOrder(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type OutOfOrderResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_endOutOfOrder_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_assignRoom(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_assignRoom(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AssignRoom(ctx, fc.Args["input"].(AssignRoomInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v DeskResult) graphql.Marshaler {
+			return ec.marshalNDeskResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_assignRoom(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type DeskResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_assignRoom_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_unassignRoom(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_unassignRoom(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UnassignRoom(ctx, fc.Args["input"].(UnassignRoomInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v DeskResult) graphql.Marshaler {
+			return ec.marshalNDeskResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_unassignRoom(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type DeskResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_unassignRoom_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_assignRooms(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_assignRooms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().AssignRooms(ctx, fc.Args["input"].(AssignRoomsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RoomsAssigned) graphql.Marshaler {
+			return ec.marshalNRoomsAssigned2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomsAssigned(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_assignRooms(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoomsAssigned(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_assignRooms_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_checkIn(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_checkIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CheckIn(ctx, fc.Args["input"].(CheckInInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v DeskResult) graphql.Marshaler {
+			return ec.marshalNDeskResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_checkIn(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type DeskResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_checkIn_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_checkOut(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_checkOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CheckOut(ctx, fc.Args["input"].(CheckOutInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v DeskResult) graphql.Marshaler {
+			return ec.marshalNDeskResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_checkOut(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type DeskResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_checkOut_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_departEarly(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_departEarly(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DepartEarly(ctx, fc.Args["input"].(DepartEarlyInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v CancelBookingResult) graphql.Marshaler {
+			return ec.marshalNCancelBookingResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancelBookingResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_departEarly(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type CancelBookingResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_departEarly_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_releaseNoShow(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_releaseNoShow(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ReleaseNoShow(ctx, fc.Args["input"].(ReleaseNoShowInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ReleaseNoShowResult) graphql.Marshaler {
+			return ec.marshalNReleaseNoShowResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseNoShowResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_releaseNoShow(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ReleaseNoShowResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_releaseNoShow_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -30884,6 +33749,281 @@ func (ec *executionContext) fieldContext_NightsSet_job(_ context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _NoShowRelease_dryRun(ctx context.Context, field graphql.CollectedField, obj *NoShowRelease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoShowRelease_dryRun(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DryRun, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoShowRelease_dryRun(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoShowRelease", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _NoShowRelease_booking(ctx context.Context, field graphql.CollectedField, obj *NoShowRelease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoShowRelease_booking(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Booking, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Booking) graphql.Marshaler {
+			return ec.marshalNBooking2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBooking(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoShowRelease_booking(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NoShowRelease",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Booking(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NoShowRelease_at(ctx context.Context, field graphql.CollectedField, obj *NoShowRelease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoShowRelease_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoShowRelease_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoShowRelease", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _NoShowRelease_releasedLines(ctx context.Context, field graphql.CollectedField, obj *NoShowRelease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoShowRelease_releasedLines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ReleasedLines, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []int64) graphql.Marshaler {
+			return ec.marshalNInt2ᚕint64ᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoShowRelease_releasedLines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoShowRelease", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NoShowRelease_pastLines(ctx context.Context, field graphql.CollectedField, obj *NoShowRelease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoShowRelease_pastLines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PastLines, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []int64) graphql.Marshaler {
+			return ec.marshalNInt2ᚕint64ᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoShowRelease_pastLines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoShowRelease", field, false, false, "Int")
+}
+
+func (ec *executionContext) _NoShowRelease_fee(ctx context.Context, field graphql.CollectedField, obj *NoShowRelease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoShowRelease_fee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoShowRelease_fee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NoShowRelease",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NoShowRelease_refund(ctx context.Context, field graphql.CollectedField, obj *NoShowRelease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoShowRelease_refund(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refund, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoShowRelease_refund(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NoShowRelease",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NoShowRelease_credited(ctx context.Context, field graphql.CollectedField, obj *NoShowRelease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoShowRelease_credited(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Credited, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoShowRelease_credited(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NoShowRelease",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NoShowRelease_waived(ctx context.Context, field graphql.CollectedField, obj *NoShowRelease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoShowRelease_waived(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Waived, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_NoShowRelease_waived(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "NoShowRelease",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _NoShowRelease_reason(ctx context.Context, field graphql.CollectedField, obj *NoShowRelease) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NoShowRelease_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NoShowRelease_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NoShowRelease", field, false, false, "String")
+}
+
 func (ec *executionContext) _Objection_code(ctx context.Context, field graphql.CollectedField, obj *Objection) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -31314,6 +34454,460 @@ func (ec *executionContext) fieldContext_OccupiedNight_revenue(_ context.Context
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _OutOfOrderPeriod_id(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderPeriod) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderPeriod_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderPeriod_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OutOfOrderPeriod", field, false, false, "ID")
+}
+
+func (ec *executionContext) _OutOfOrderPeriod_roomId(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderPeriod) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderPeriod_roomId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderPeriod_roomId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OutOfOrderPeriod", field, false, false, "ID")
+}
+
+func (ec *executionContext) _OutOfOrderPeriod_from(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderPeriod) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderPeriod_from(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.From, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderPeriod_from(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OutOfOrderPeriod", field, false, false, "Date")
+}
+
+func (ec *executionContext) _OutOfOrderPeriod_to(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderPeriod) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderPeriod_to(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.To, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderPeriod_to(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OutOfOrderPeriod", field, false, false, "Date")
+}
+
+func (ec *executionContext) _OutOfOrderPeriod_reason(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderPeriod) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderPeriod_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderPeriod_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OutOfOrderPeriod", field, false, false, "String")
+}
+
+func (ec *executionContext) _OutOfOrderPeriod_state(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderPeriod) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderPeriod_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v OutOfOrderState) graphql.Marshaler {
+			return ec.marshalNOutOfOrderState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderPeriod_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OutOfOrderPeriod", field, false, false, "OutOfOrderState")
+}
+
+func (ec *executionContext) _OutOfOrderPeriod_createdAt(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderPeriod) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderPeriod_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderPeriod_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OutOfOrderPeriod", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _OutOfOrderPeriod_endedAt(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderPeriod) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderPeriod_endedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EndedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderPeriod_endedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OutOfOrderPeriod", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _OutOfOrderPeriodConnection_edges(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderPeriodConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderPeriodConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []OutOfOrderPeriodEdge) graphql.Marshaler {
+			return ec.marshalNOutOfOrderPeriodEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderPeriodEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderPeriodConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OutOfOrderPeriodConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OutOfOrderPeriodEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OutOfOrderPeriodConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderPeriodConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderPeriodConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []OutOfOrderPeriod) graphql.Marshaler {
+			return ec.marshalNOutOfOrderPeriod2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderPeriodᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderPeriodConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OutOfOrderPeriodConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OutOfOrderPeriod(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OutOfOrderPeriodConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderPeriodConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderPeriodConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderPeriodConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OutOfOrderPeriodConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OutOfOrderPeriodEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderPeriodEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderPeriodEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderPeriodEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OutOfOrderPeriodEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _OutOfOrderPeriodEdge_node(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderPeriodEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderPeriodEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v OutOfOrderPeriod) graphql.Marshaler {
+			return ec.marshalNOutOfOrderPeriod2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderPeriod(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderPeriodEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OutOfOrderPeriodEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OutOfOrderPeriod(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OutOfOrderSet_period(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderSet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderSet_period(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Period, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v OutOfOrderPeriod) graphql.Marshaler {
+			return ec.marshalNOutOfOrderPeriod2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderPeriod(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderSet_period(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OutOfOrderSet",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OutOfOrderPeriod(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OutOfOrderSet_physicalRoom(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderSet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderSet_physicalRoom(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PhysicalRoom, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PhysicalRoom) graphql.Marshaler {
+			return ec.marshalNPhysicalRoom2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoom(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderSet_physicalRoom(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OutOfOrderSet",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PhysicalRoom(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OutOfOrderSet_oversold(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderSet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderSet_oversold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Oversold, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []OversoldNight) graphql.Marshaler {
+			return ec.marshalNOversoldNight2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversoldNightᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderSet_oversold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "OutOfOrderSet",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OversoldNight(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _OutOfOrderSet_displacedBookingIds(ctx context.Context, field graphql.CollectedField, obj *OutOfOrderSet) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OutOfOrderSet_displacedBookingIds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DisplacedBookingIds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNID2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OutOfOrderSet_displacedBookingIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OutOfOrderSet", field, false, false, "ID")
 }
 
 func (ec *executionContext) _OversellAdvice_asOf(ctx context.Context, field graphql.CollectedField, obj *OversellAdvice) (ret graphql.Marshaler) {
@@ -32635,6 +36229,385 @@ func (ec *executionContext) fieldContext_PaymentTimeline_steps(_ context.Context
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_PaymentStep(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PhysicalRoom_id(ctx context.Context, field graphql.CollectedField, obj *PhysicalRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PhysicalRoom_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PhysicalRoom_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PhysicalRoom", field, false, false, "ID")
+}
+
+func (ec *executionContext) _PhysicalRoom_propertyId(ctx context.Context, field graphql.CollectedField, obj *PhysicalRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PhysicalRoom_propertyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PropertyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PhysicalRoom_propertyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PhysicalRoom", field, false, false, "ID")
+}
+
+func (ec *executionContext) _PhysicalRoom_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *PhysicalRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PhysicalRoom_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PhysicalRoom_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PhysicalRoom", field, false, false, "ID")
+}
+
+func (ec *executionContext) _PhysicalRoom_number(ctx context.Context, field graphql.CollectedField, obj *PhysicalRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PhysicalRoom_number(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Number, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PhysicalRoom_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PhysicalRoom", field, false, false, "String")
+}
+
+func (ec *executionContext) _PhysicalRoom_floor(ctx context.Context, field graphql.CollectedField, obj *PhysicalRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PhysicalRoom_floor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Floor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PhysicalRoom_floor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PhysicalRoom", field, false, false, "String")
+}
+
+func (ec *executionContext) _PhysicalRoom_notes(ctx context.Context, field graphql.CollectedField, obj *PhysicalRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PhysicalRoom_notes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Notes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PhysicalRoom_notes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PhysicalRoom", field, false, false, "String")
+}
+
+func (ec *executionContext) _PhysicalRoom_state(ctx context.Context, field graphql.CollectedField, obj *PhysicalRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PhysicalRoom_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PhysicalRoomState) graphql.Marshaler {
+			return ec.marshalNPhysicalRoomState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PhysicalRoom_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PhysicalRoom", field, false, false, "PhysicalRoomState")
+}
+
+func (ec *executionContext) _PhysicalRoom_version(ctx context.Context, field graphql.CollectedField, obj *PhysicalRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PhysicalRoom_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PhysicalRoom_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PhysicalRoom", field, false, false, "Int64")
+}
+
+func (ec *executionContext) _PhysicalRoom_outOfOrder(ctx context.Context, field graphql.CollectedField, obj *PhysicalRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PhysicalRoom_outOfOrder(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.PhysicalRoom().OutOfOrder(ctx, obj, fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *OutOfOrderPeriodConnection) graphql.Marshaler {
+			return ec.marshalNOutOfOrderPeriodConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderPeriodConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PhysicalRoom_outOfOrder(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PhysicalRoom",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OutOfOrderPeriodConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_PhysicalRoom_outOfOrder_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PhysicalRoomConnection_edges(ctx context.Context, field graphql.CollectedField, obj *PhysicalRoomConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PhysicalRoomConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []PhysicalRoomEdge) graphql.Marshaler {
+			return ec.marshalNPhysicalRoomEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PhysicalRoomConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PhysicalRoomConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PhysicalRoomEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PhysicalRoomConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *PhysicalRoomConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PhysicalRoomConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []PhysicalRoom) graphql.Marshaler {
+			return ec.marshalNPhysicalRoom2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PhysicalRoomConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PhysicalRoomConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PhysicalRoom(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PhysicalRoomConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *PhysicalRoomConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PhysicalRoomConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PhysicalRoomConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PhysicalRoomConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PhysicalRoomEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *PhysicalRoomEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PhysicalRoomEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PhysicalRoomEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PhysicalRoomEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _PhysicalRoomEdge_node(ctx context.Context, field graphql.CollectedField, obj *PhysicalRoomEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PhysicalRoomEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PhysicalRoom) graphql.Marshaler {
+			return ec.marshalNPhysicalRoom2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoom(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PhysicalRoomEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PhysicalRoomEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PhysicalRoom(ctx, field)
 		},
 	}
 	return fc, nil
@@ -34498,6 +38471,178 @@ func (ec *executionContext) fieldContext_Property_taxRate(_ context.Context, fie
 	return fc, nil
 }
 
+func (ec *executionContext) _Property_physicalRooms(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_physicalRooms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PhysicalRooms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PhysicalRoomConnection) graphql.Marshaler {
+			return ec.marshalNPhysicalRoomConnection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_physicalRooms(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PhysicalRoomConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Property_physicalRooms_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Property_arrivals(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_arrivals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Arrivals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v DeskStayConnection) graphql.Marshaler {
+			return ec.marshalNDeskStayConnection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_arrivals(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeskStayConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Property_arrivals_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Property_departures(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_departures(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Departures, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v DeskStayConnection) graphql.Marshaler {
+			return ec.marshalNDeskStayConnection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_departures(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeskStayConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Property_departures_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Property_inHouse(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_inHouse(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.InHouse, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v DeskStayConnection) graphql.Marshaler {
+			return ec.marshalNDeskStayConnection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_inHouse(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DeskStayConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Property_inHouse_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Property_roomTypes(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -35563,6 +39708,50 @@ func (ec *executionContext) fieldContext_Query_auditEntries(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_auditEntries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_physicalRoom(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_physicalRoom(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().PhysicalRoom(ctx, fc.Args["id"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *PhysicalRoom) graphql.Marshaler {
+			return ec.marshalOPhysicalRoom2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoom(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_physicalRoom(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PhysicalRoom(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_physicalRoom_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -38534,6 +42723,75 @@ func (ec *executionContext) fieldContext_RefusedLine_heldByYou(_ context.Context
 	return graphql.NewScalarFieldContext("RefusedLine", field, false, false, "ID")
 }
 
+func (ec *executionContext) _RefusedRoomNight_night(ctx context.Context, field graphql.CollectedField, obj *RefusedRoomNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefusedRoomNight_night(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Night, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RefusedRoomNight_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RefusedRoomNight", field, false, false, "Date")
+}
+
+func (ec *executionContext) _RefusedRoomNight_code(ctx context.Context, field graphql.CollectedField, obj *RefusedRoomNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefusedRoomNight_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RefusedRoomNight_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RefusedRoomNight", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _RefusedRoomNight_bookingId(ctx context.Context, field graphql.CollectedField, obj *RefusedRoomNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefusedRoomNight_bookingId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BookingID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RefusedRoomNight_bookingId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RefusedRoomNight", field, false, false, "ID")
+}
+
 func (ec *executionContext) _Repair_id(ctx context.Context, field graphql.CollectedField, obj *Repair) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -39218,6 +43476,231 @@ func (ec *executionContext) fieldContext_RoleBinding_createdAt(_ context.Context
 	return graphql.NewScalarFieldContext("RoleBinding", field, false, false, "DateTime")
 }
 
+func (ec *executionContext) _RoomRefused_code(ctx context.Context, field graphql.CollectedField, obj *RoomRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomRefused_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomRefused_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoomRefused", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _RoomRefused_message(ctx context.Context, field graphql.CollectedField, obj *RoomRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomRefused_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomRefused_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoomRefused", field, false, false, "String")
+}
+
+func (ec *executionContext) _RoomRefused_nights(ctx context.Context, field graphql.CollectedField, obj *RoomRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomRefused_nights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RefusedRoomNight) graphql.Marshaler {
+			return ec.marshalNRefusedRoomNight2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusedRoomNightᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomRefused_nights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RoomRefused",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RefusedRoomNight(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RoomRefused_proposal(ctx context.Context, field graphql.CollectedField, obj *RoomRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomRefused_proposal(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Proposal, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RoomSpan) graphql.Marshaler {
+			return ec.marshalNRoomSpan2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomSpanᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomRefused_proposal(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RoomRefused",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoomSpan(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RoomSpan_roomId(ctx context.Context, field graphql.CollectedField, obj *RoomSpan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomSpan_roomId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomSpan_roomId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoomSpan", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RoomSpan_number(ctx context.Context, field graphql.CollectedField, obj *RoomSpan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomSpan_number(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Number, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomSpan_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoomSpan", field, false, false, "String")
+}
+
+func (ec *executionContext) _RoomSpan_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *RoomSpan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomSpan_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomSpan_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoomSpan", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RoomSpan_from(ctx context.Context, field graphql.CollectedField, obj *RoomSpan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomSpan_from(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.From, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomSpan_from(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoomSpan", field, false, false, "Date")
+}
+
+func (ec *executionContext) _RoomSpan_to(ctx context.Context, field graphql.CollectedField, obj *RoomSpan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomSpan_to(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.To, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomSpan_to(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoomSpan", field, false, false, "Date")
+}
+
 func (ec *executionContext) _RoomType_id(ctx context.Context, field graphql.CollectedField, obj *RoomType) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -39361,6 +43844,93 @@ func (ec *executionContext) fieldContext_RoomType_cancellationPolicy(ctx context
 		return fc, err
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _RoomsAssigned_given(ctx context.Context, field graphql.CollectedField, obj *RoomsAssigned) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomsAssigned_given(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Given, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []GivenRoom) graphql.Marshaler {
+			return ec.marshalNGivenRoom2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGivenRoomᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomsAssigned_given(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RoomsAssigned",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_GivenRoom(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RoomsAssigned_lacking(ctx context.Context, field graphql.CollectedField, obj *RoomsAssigned) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomsAssigned_lacking(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lacking, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []LackingRoom) graphql.Marshaler {
+			return ec.marshalNLackingRoom2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐLackingRoomᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomsAssigned_lacking(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RoomsAssigned",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_LackingRoom(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RoomsAssigned_more(ctx context.Context, field graphql.CollectedField, obj *RoomsAssigned) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomsAssigned_more(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.More, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomsAssigned_more(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoomsAssigned", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _RoundingRule_level(ctx context.Context, field graphql.CollectedField, obj *RoundingRule) (ret graphql.Marshaler) {
@@ -42815,6 +47385,176 @@ func (ec *executionContext) fieldContext_StayQuote_cancellationPolicy(_ context.
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _StayRoom_number(ctx context.Context, field graphql.CollectedField, obj *StayRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayRoom_number(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Number, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayRoom_number(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayRoom", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StayRoom_state(ctx context.Context, field graphql.CollectedField, obj *StayRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayRoom_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v StayState) graphql.Marshaler {
+			return ec.marshalNStayState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayRoom_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayRoom", field, false, false, "StayState")
+}
+
+func (ec *executionContext) _StayRoom_checkedInAt(ctx context.Context, field graphql.CollectedField, obj *StayRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayRoom_checkedInAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckedInAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayRoom_checkedInAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayRoom", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _StayRoom_checkedOutAt(ctx context.Context, field graphql.CollectedField, obj *StayRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayRoom_checkedOutAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckedOutAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayRoom_checkedOutAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayRoom", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _StayRoom_assigned(ctx context.Context, field graphql.CollectedField, obj *StayRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayRoom_assigned(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Assigned, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RoomSpan) graphql.Marshaler {
+			return ec.marshalNRoomSpan2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomSpanᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayRoom_assigned(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayRoom",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoomSpan(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayRoom_unassigned(ctx context.Context, field graphql.CollectedField, obj *StayRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayRoom_unassigned(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Unassigned, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2ᚕcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDateᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayRoom_unassigned(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayRoom", field, false, false, "Date")
+}
+
+func (ec *executionContext) _StayRoom_split(ctx context.Context, field graphql.CollectedField, obj *StayRoom) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayRoom_split(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Split, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayRoom_split(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayRoom", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _StaySearch_asOf(ctx context.Context, field graphql.CollectedField, obj *StaySearch) (ret graphql.Marshaler) {
@@ -48660,6 +53400,187 @@ func UnmarshalAllotmentReleaseInput(ctx context.Context, raw any) (AllotmentRele
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputAssignRoomInput(ctx context.Context, obj any) (AssignRoomInput, error) {
+	var it AssignRoomInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["item"]; !present {
+		asMap["item"] = 0
+	}
+	if _, present := asMap["number"]; !present {
+		asMap["number"] = 1
+	}
+	if _, present := asMap["upgrade"]; !present {
+		asMap["upgrade"] = false
+	}
+	if _, present := asMap["split"]; !present {
+		asMap["split"] = false
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "booking", "item", "number", "physicalRoom", "from", "to", "upgrade", "split"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "booking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("booking"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Booking = data
+		case "item":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("item"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Item = data
+		case "number":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("number"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Number = data
+		case "physicalRoom":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("physicalRoom"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PhysicalRoom = data
+		case "from":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("from"))
+			data, err := ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.From = data
+		case "to":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("to"))
+			data, err := ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.To = data
+		case "upgrade":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("upgrade"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Upgrade = data
+		case "split":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("split"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Split = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalAssignRoomInput unmarshals raw into the AssignRoomInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalAssignRoomInput(ctx context.Context, raw any) (AssignRoomInput, error) {
+	var out AssignRoomInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "AssignRoomInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputAssignRoomsInput(ctx context.Context, obj any) (AssignRoomsInput, error) {
+	var it AssignRoomsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["split"]; !present {
+		asMap["split"] = false
+	}
+	if _, present := asMap["dryRun"]; !present {
+		asMap["dryRun"] = false
+	}
+
+	fieldsInOrder := [...]string{"property", "date", "split", "dryRun"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "date":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("date"))
+			data, err := ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Date = data
+		case "split":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("split"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Split = data
+		case "dryRun":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("dryRun"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DryRun = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalAssignRoomsInput unmarshals raw into the AssignRoomsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalAssignRoomsInput(ctx context.Context, raw any) (AssignRoomsInput, error) {
+	var out AssignRoomsInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "AssignRoomsInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputAssignSeatsInput(ctx context.Context, obj any) (AssignSeatsInput, error) {
 	var it AssignSeatsInput
 	if obj == nil {
@@ -49325,6 +54246,156 @@ func (ec *executionContext) unmarshalInputChangeSeatBlockInput(ctx context.Conte
 func UnmarshalChangeSeatBlockInput(ctx context.Context, raw any) (ChangeSeatBlockInput, error) {
 	var out ChangeSeatBlockInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "ChangeSeatBlockInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputCheckInInput(ctx context.Context, obj any) (CheckInInput, error) {
+	var it CheckInInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["item"]; !present {
+		asMap["item"] = 0
+	}
+	if _, present := asMap["numbers"]; !present {
+		asMap["numbers"] = []any{}
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "booking", "item", "numbers"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "booking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("booking"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Booking = data
+		case "item":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("item"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Item = data
+		case "numbers":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("numbers"))
+			data, err := ec.unmarshalNInt2ᚕint64ᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Numbers = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCheckInInput unmarshals raw into the CheckInInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCheckInInput(ctx context.Context, raw any) (CheckInInput, error) {
+	var out CheckInInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CheckInInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputCheckOutInput(ctx context.Context, obj any) (CheckOutInput, error) {
+	var it CheckOutInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["item"]; !present {
+		asMap["item"] = 0
+	}
+	if _, present := asMap["numbers"]; !present {
+		asMap["numbers"] = []any{}
+	}
+	if _, present := asMap["keepNights"]; !present {
+		asMap["keepNights"] = false
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "booking", "item", "numbers", "keepNights"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "booking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("booking"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Booking = data
+		case "item":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("item"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Item = data
+		case "numbers":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("numbers"))
+			data, err := ec.unmarshalNInt2ᚕint64ᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Numbers = data
+		case "keepNights":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("keepNights"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.KeepNights = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCheckOutInput unmarshals raw into the CheckOutInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCheckOutInput(ctx context.Context, raw any) (CheckOutInput, error) {
+	var out CheckOutInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CheckOutInput", raw, &out)
 	return out, err
 }
 
@@ -50113,6 +55184,62 @@ func UnmarshalCreateRoomTypeInput(ctx context.Context, raw any) (CreateRoomTypeI
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputCreateRoomsInput(ctx context.Context, obj any) (CreateRoomsInput, error) {
+	var it CreateRoomsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "property", "rooms"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "rooms":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rooms"))
+			data, err := ec.unmarshalNNewRoomInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNewRoomInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rooms = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCreateRoomsInput unmarshals raw into the CreateRoomsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateRoomsInput(ctx context.Context, raw any) (CreateRoomsInput, error) {
+	var out CreateRoomsInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateRoomsInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCreateSeatBlockInput(ctx context.Context, obj any) (CreateSeatBlockInput, error) {
 	var it CreateSeatBlockInput
 	if obj == nil {
@@ -50589,6 +55716,107 @@ func UnmarshalDeleteWebhookEndpointInput(ctx context.Context, raw any) (DeleteWe
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputDepartEarlyInput(ctx context.Context, obj any) (DepartEarlyInput, error) {
+	var it DepartEarlyInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["item"]; !present {
+		asMap["item"] = 0
+	}
+	if _, present := asMap["dryRun"]; !present {
+		asMap["dryRun"] = false
+	}
+	if _, present := asMap["waiveFee"]; !present {
+		asMap["waiveFee"] = false
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "booking", "item", "date", "dryRun", "expectedFee", "waiveFee", "reason"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "booking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("booking"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Booking = data
+		case "item":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("item"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Item = data
+		case "date":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("date"))
+			data, err := ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Date = data
+		case "dryRun":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("dryRun"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DryRun = data
+		case "expectedFee":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedFee"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedFee = data
+		case "waiveFee":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("waiveFee"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WaiveFee = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalDepartEarlyInput unmarshals raw into the DepartEarlyInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalDepartEarlyInput(ctx context.Context, raw any) (DepartEarlyInput, error) {
+	var out DepartEarlyInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "DepartEarlyInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputDescribeHotelInput(ctx context.Context, obj any) (DescribeHotelInput, error) {
 	var it DescribeHotelInput
 	if obj == nil {
@@ -50702,6 +55930,62 @@ func (ec *executionContext) unmarshalInputEndCustomerSecretInput(ctx context.Con
 func UnmarshalEndCustomerSecretInput(ctx context.Context, raw any) (EndCustomerSecretInput, error) {
 	var out EndCustomerSecretInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "EndCustomerSecretInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputEndOutOfOrderInput(ctx context.Context, obj any) (EndOutOfOrderInput, error) {
+	var it EndOutOfOrderInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "outOfOrder", "to"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "outOfOrder":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("outOfOrder"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OutOfOrder = data
+		case "to":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("to"))
+			data, err := ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.To = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalEndOutOfOrderInput unmarshals raw into the EndOutOfOrderInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalEndOutOfOrderInput(ctx context.Context, raw any) (EndOutOfOrderInput, error) {
+	var out EndOutOfOrderInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "EndOutOfOrderInput", raw, &out)
 	return out, err
 }
 
@@ -51214,6 +56498,69 @@ func (ec *executionContext) unmarshalInputMoveSeatsInput(ctx context.Context, ob
 func UnmarshalMoveSeatsInput(ctx context.Context, raw any) (MoveSeatsInput, error) {
 	var out MoveSeatsInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "MoveSeatsInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputNewRoomInput(ctx context.Context, obj any) (NewRoomInput, error) {
+	var it NewRoomInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"roomType", "number", "floor", "notes"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "roomType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("roomType"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RoomType = data
+		case "number":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("number"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Number = data
+		case "floor":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("floor"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Floor = data
+		case "notes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("notes"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Notes = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalNewRoomInput unmarshals raw into the NewRoomInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalNewRoomInput(ctx context.Context, raw any) (NewRoomInput, error) {
+	var out NewRoomInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "NewRoomInput", raw, &out)
 	return out, err
 }
 
@@ -52085,6 +57432,76 @@ func UnmarshalPromotionTermsInput(ctx context.Context, raw any) (PromotionTermsI
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputPutOutOfOrderInput(ctx context.Context, obj any) (PutOutOfOrderInput, error) {
+	var it PutOutOfOrderInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "physicalRoom", "from", "to", "reason"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "physicalRoom":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("physicalRoom"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PhysicalRoom = data
+		case "from":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("from"))
+			data, err := ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.From = data
+		case "to":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("to"))
+			data, err := ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.To = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalPutOutOfOrderInput unmarshals raw into the PutOutOfOrderInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalPutOutOfOrderInput(ctx context.Context, raw any) (PutOutOfOrderInput, error) {
+	var out PutOutOfOrderInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "PutOutOfOrderInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputRateAdjustmentInput(ctx context.Context, obj any) (RateAdjustmentInput, error) {
 	var it RateAdjustmentInput
 	if obj == nil {
@@ -52376,6 +57793,97 @@ func (ec *executionContext) unmarshalInputReleaseHoldInput(ctx context.Context, 
 func UnmarshalReleaseHoldInput(ctx context.Context, raw any) (ReleaseHoldInput, error) {
 	var out ReleaseHoldInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "ReleaseHoldInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputReleaseNoShowInput(ctx context.Context, obj any) (ReleaseNoShowInput, error) {
+	var it ReleaseNoShowInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["dryRun"]; !present {
+		asMap["dryRun"] = false
+	}
+	if _, present := asMap["waiveFee"]; !present {
+		asMap["waiveFee"] = false
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "booking", "item", "dryRun", "expectedFee", "waiveFee", "reason"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "booking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("booking"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Booking = data
+		case "item":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("item"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Item = data
+		case "dryRun":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("dryRun"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DryRun = data
+		case "expectedFee":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedFee"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedFee = data
+		case "waiveFee":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("waiveFee"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WaiveFee = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalReleaseNoShowInput unmarshals raw into the ReleaseNoShowInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalReleaseNoShowInput(ctx context.Context, raw any) (ReleaseNoShowInput, error) {
+	var out ReleaseNoShowInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ReleaseNoShowInput", raw, &out)
 	return out, err
 }
 
@@ -54648,6 +60156,90 @@ func UnmarshalStayInput(ctx context.Context, raw any) (StayInput, error) {
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputUnassignRoomInput(ctx context.Context, obj any) (UnassignRoomInput, error) {
+	var it UnassignRoomInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["item"]; !present {
+		asMap["item"] = 0
+	}
+	if _, present := asMap["number"]; !present {
+		asMap["number"] = 1
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "booking", "item", "number", "from", "to"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "booking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("booking"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Booking = data
+		case "item":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("item"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Item = data
+		case "number":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("number"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Number = data
+		case "from":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("from"))
+			data, err := ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.From = data
+		case "to":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("to"))
+			data, err := ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.To = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalUnassignRoomInput unmarshals raw into the UnassignRoomInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUnassignRoomInput(ctx context.Context, raw any) (UnassignRoomInput, error) {
+	var out UnassignRoomInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UnassignRoomInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputUnbindRoleInput(ctx context.Context, obj any) (UnbindRoleInput, error) {
 	var it UnbindRoleInput
 	if obj == nil {
@@ -54940,6 +60532,90 @@ func (ec *executionContext) unmarshalInputUpdateRatePlanInput(ctx context.Contex
 func UnmarshalUpdateRatePlanInput(ctx context.Context, raw any) (UpdateRatePlanInput, error) {
 	var out UpdateRatePlanInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateRatePlanInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputUpdateRoomInput(ctx context.Context, obj any) (UpdateRoomInput, error) {
+	var it UpdateRoomInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "physicalRoom", "roomType", "number", "floor", "notes", "state"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "physicalRoom":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("physicalRoom"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PhysicalRoom = data
+		case "roomType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("roomType"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RoomType = data
+		case "number":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("number"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Number = data
+		case "floor":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("floor"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Floor = data
+		case "notes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("notes"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Notes = data
+		case "state":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("state"))
+			data, err := ec.unmarshalOPhysicalRoomState2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomState(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.State = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalUpdateRoomInput unmarshals raw into the UpdateRoomInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateRoomInput(ctx context.Context, raw any) (UpdateRoomInput, error) {
+	var out UpdateRoomInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateRoomInput", raw, &out)
 	return out, err
 }
 
@@ -55348,6 +61024,33 @@ func (ec *executionContext) _CheckoutResult(ctx context.Context, sel ast.Selecti
 	}
 }
 
+func (ec *executionContext) _DeskResult(ctx context.Context, sel ast.SelectionSet, obj DeskResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case RoomRefused:
+		return ec._RoomRefused(ctx, sel, &obj)
+	case *RoomRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RoomRefused(ctx, sel, obj)
+	case DeskStay:
+		return ec._DeskStay(ctx, sel, &obj)
+	case *DeskStay:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._DeskStay(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of DeskResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _ExtendHoldResult(ctx context.Context, sel ast.SelectionSet, obj ExtendHoldResult) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -55516,6 +61219,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._Property(ctx, sel, obj)
+	case PhysicalRoom:
+		return ec._PhysicalRoom(ctx, sel, &obj)
+	case *PhysicalRoom:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._PhysicalRoom(ctx, sel, obj)
 	case NightsJob:
 		return ec._NightsJob(ctx, sel, &obj)
 	case *NightsJob:
@@ -55595,6 +61305,33 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 	}
 }
 
+func (ec *executionContext) _OutOfOrderResult(ctx context.Context, sel ast.SelectionSet, obj OutOfOrderResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case RoomRefused:
+		return ec._RoomRefused(ctx, sel, &obj)
+	case *RoomRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RoomRefused(ctx, sel, obj)
+	case OutOfOrderSet:
+		return ec._OutOfOrderSet(ctx, sel, &obj)
+	case *OutOfOrderSet:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._OutOfOrderSet(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of OutOfOrderResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _PlaceHoldResult(ctx context.Context, sel ast.SelectionSet, obj PlaceHoldResult) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -55667,6 +61404,13 @@ func (ec *executionContext) _Refusal(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._SeatBlockRefused(ctx, sel, obj)
+	case RoomRefused:
+		return ec._RoomRefused(ctx, sel, &obj)
+	case *RoomRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RoomRefused(ctx, sel, obj)
 	case RefundRefused:
 		return ec._RefundRefused(ctx, sel, &obj)
 	case *RefundRefused:
@@ -55741,6 +61485,33 @@ func (ec *executionContext) _ReleaseHoldResult(ctx context.Context, sel ast.Sele
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of ReleaseHoldResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _ReleaseNoShowResult(ctx context.Context, sel ast.SelectionSet, obj ReleaseNoShowResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case BookingRefused:
+		return ec._BookingRefused(ctx, sel, &obj)
+	case *BookingRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._BookingRefused(ctx, sel, obj)
+	case NoShowRelease:
+		return ec._NoShowRelease(ctx, sel, &obj)
+	case *NoShowRelease:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._NoShowRelease(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of ReleaseNoShowResult must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -57218,6 +62989,11 @@ func (ec *executionContext) _Booking(ctx context.Context, sel ast.SelectionSet, 
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Booking_cancellations(ctx, field, obj)
 				})
+		case "stays":
+			out.Values[i] = ec._Booking_stays(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "stayPrices":
 			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
 				true, true,
@@ -57458,7 +63234,7 @@ func (ec *executionContext) _BookingLine(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
-var bookingRefusedImplementors = []string{"BookingRefused", "MarkNoShowResult", "Refusal"}
+var bookingRefusedImplementors = []string{"BookingRefused", "MarkNoShowResult", "Refusal", "ReleaseNoShowResult"}
 
 func (ec *executionContext) _BookingRefused(ctx context.Context, sel ast.SelectionSet, obj *BookingRefused) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, bookingRefusedImplementors)
@@ -58794,6 +64570,39 @@ func (ec *executionContext) _Contact(ctx context.Context, sel ast.SelectionSet, 
 	return out
 }
 
+var createdRoomsImplementors = []string{"CreatedRooms"}
+
+func (ec *executionContext) _CreatedRooms(ctx context.Context, sel ast.SelectionSet, obj *CreatedRooms) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, createdRoomsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CreatedRooms")
+		case "rooms":
+			out.Values[i] = ec._CreatedRooms_rooms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var customerSecretImplementors = []string{"CustomerSecret"}
 
 func (ec *executionContext) _CustomerSecret(ctx context.Context, sel ast.SelectionSet, obj *CustomerSecret) graphql.Marshaler {
@@ -58861,6 +64670,160 @@ func (ec *executionContext) _CustomerSecretCreated(ctx context.Context, sel ast.
 		case "secret":
 			out.Values[i] = ec._CustomerSecretCreated_secret(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var deskStayImplementors = []string{"DeskStay", "DeskResult"}
+
+func (ec *executionContext) _DeskStay(ctx context.Context, sel ast.SelectionSet, obj *DeskStay) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deskStayImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeskStay")
+		case "booking":
+			out.Values[i] = ec._DeskStay_booking(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "item":
+			out.Values[i] = ec._DeskStay_item(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "propertyId":
+			out.Values[i] = ec._DeskStay_propertyId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomTypeId":
+			out.Values[i] = ec._DeskStay_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "checkIn":
+			out.Values[i] = ec._DeskStay_checkIn(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "checkOut":
+			out.Values[i] = ec._DeskStay_checkOut(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nights":
+			out.Values[i] = ec._DeskStay_nights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._DeskStay_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rooms":
+			out.Values[i] = ec._DeskStay_rooms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var deskStayConnectionImplementors = []string{"DeskStayConnection"}
+
+func (ec *executionContext) _DeskStayConnection(ctx context.Context, sel ast.SelectionSet, obj *DeskStayConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deskStayConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeskStayConnection")
+		case "edges":
+			out.Values[i] = ec._DeskStayConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._DeskStayConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._DeskStayConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var deskStayEdgeImplementors = []string{"DeskStayEdge"}
+
+func (ec *executionContext) _DeskStayEdge(ctx context.Context, sel ast.SelectionSet, obj *DeskStayEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, deskStayEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DeskStayEdge")
+		case "cursor":
+			out.Values[i] = ec._DeskStayEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._DeskStayEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		default:
@@ -59134,6 +65097,59 @@ func (ec *executionContext) _FailedRefundEdge(ctx context.Context, sel ast.Selec
 			}
 		case "node":
 			out.Values[i] = ec._FailedRefundEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var givenRoomImplementors = []string{"GivenRoom"}
+
+func (ec *executionContext) _GivenRoom(ctx context.Context, sel ast.SelectionSet, obj *GivenRoom) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, givenRoomImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("GivenRoom")
+		case "bookingId":
+			out.Values[i] = ec._GivenRoom_bookingId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reference":
+			out.Values[i] = ec._GivenRoom_reference(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "item":
+			out.Values[i] = ec._GivenRoom_item(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "number":
+			out.Values[i] = ec._GivenRoom_number(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rooms":
+			out.Values[i] = ec._GivenRoom_rooms(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -59875,6 +65891,69 @@ func (ec *executionContext) _KeyEdge(ctx context.Context, sel ast.SelectionSet, 
 	return out
 }
 
+var lackingRoomImplementors = []string{"LackingRoom"}
+
+func (ec *executionContext) _LackingRoom(ctx context.Context, sel ast.SelectionSet, obj *LackingRoom) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, lackingRoomImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("LackingRoom")
+		case "bookingId":
+			out.Values[i] = ec._LackingRoom_bookingId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reference":
+			out.Values[i] = ec._LackingRoom_reference(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "item":
+			out.Values[i] = ec._LackingRoom_item(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "number":
+			out.Values[i] = ec._LackingRoom_number(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "code":
+			out.Values[i] = ec._LackingRoom_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._LackingRoom_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "proposal":
+			out.Values[i] = ec._LackingRoom_proposal(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var memberImplementors = []string{"Member", "Node"}
 
 func (ec *executionContext) _Member(ctx context.Context, sel ast.SelectionSet, obj *Member) graphql.Marshaler {
@@ -60274,6 +66353,83 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "retryRefund":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_retryRefund(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createRooms":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createRooms(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateRoom":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateRoom(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "putOutOfOrder":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_putOutOfOrder(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "endOutOfOrder":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_endOutOfOrder(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "assignRoom":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_assignRoom(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unassignRoom":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_unassignRoom(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "assignRooms":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_assignRooms(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "checkIn":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_checkIn(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "checkOut":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_checkOut(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "departEarly":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_departEarly(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "releaseNoShow":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_releaseNoShow(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -61172,6 +67328,84 @@ func (ec *executionContext) _NightsSet(ctx context.Context, sel ast.SelectionSet
 	return out
 }
 
+var noShowReleaseImplementors = []string{"NoShowRelease", "ReleaseNoShowResult"}
+
+func (ec *executionContext) _NoShowRelease(ctx context.Context, sel ast.SelectionSet, obj *NoShowRelease) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, noShowReleaseImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("NoShowRelease")
+		case "dryRun":
+			out.Values[i] = ec._NoShowRelease_dryRun(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "booking":
+			out.Values[i] = ec._NoShowRelease_booking(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "at":
+			out.Values[i] = ec._NoShowRelease_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "releasedLines":
+			out.Values[i] = ec._NoShowRelease_releasedLines(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pastLines":
+			out.Values[i] = ec._NoShowRelease_pastLines(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fee":
+			out.Values[i] = ec._NoShowRelease_fee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refund":
+			out.Values[i] = ec._NoShowRelease_refund(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "credited":
+			out.Values[i] = ec._NoShowRelease_credited(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "waived":
+			out.Values[i] = ec._NoShowRelease_waived(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._NoShowRelease_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var objectionImplementors = []string{"Objection"}
 
 func (ec *executionContext) _Objection(ctx context.Context, sel ast.SelectionSet, obj *Objection) graphql.Marshaler {
@@ -61326,6 +67560,203 @@ func (ec *executionContext) _OccupiedNight(ctx context.Context, sel ast.Selectio
 			}
 		case "revenue":
 			out.Values[i] = ec._OccupiedNight_revenue(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var outOfOrderPeriodImplementors = []string{"OutOfOrderPeriod"}
+
+func (ec *executionContext) _OutOfOrderPeriod(ctx context.Context, sel ast.SelectionSet, obj *OutOfOrderPeriod) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, outOfOrderPeriodImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OutOfOrderPeriod")
+		case "id":
+			out.Values[i] = ec._OutOfOrderPeriod_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomId":
+			out.Values[i] = ec._OutOfOrderPeriod_roomId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "from":
+			out.Values[i] = ec._OutOfOrderPeriod_from(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "to":
+			out.Values[i] = ec._OutOfOrderPeriod_to(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._OutOfOrderPeriod_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._OutOfOrderPeriod_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._OutOfOrderPeriod_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "endedAt":
+			out.Values[i] = ec._OutOfOrderPeriod_endedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var outOfOrderPeriodConnectionImplementors = []string{"OutOfOrderPeriodConnection"}
+
+func (ec *executionContext) _OutOfOrderPeriodConnection(ctx context.Context, sel ast.SelectionSet, obj *OutOfOrderPeriodConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, outOfOrderPeriodConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OutOfOrderPeriodConnection")
+		case "edges":
+			out.Values[i] = ec._OutOfOrderPeriodConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._OutOfOrderPeriodConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._OutOfOrderPeriodConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var outOfOrderPeriodEdgeImplementors = []string{"OutOfOrderPeriodEdge"}
+
+func (ec *executionContext) _OutOfOrderPeriodEdge(ctx context.Context, sel ast.SelectionSet, obj *OutOfOrderPeriodEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, outOfOrderPeriodEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OutOfOrderPeriodEdge")
+		case "cursor":
+			out.Values[i] = ec._OutOfOrderPeriodEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._OutOfOrderPeriodEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var outOfOrderSetImplementors = []string{"OutOfOrderSet", "OutOfOrderResult"}
+
+func (ec *executionContext) _OutOfOrderSet(ctx context.Context, sel ast.SelectionSet, obj *OutOfOrderSet) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, outOfOrderSetImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OutOfOrderSet")
+		case "period":
+			out.Values[i] = ec._OutOfOrderSet_period(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "physicalRoom":
+			out.Values[i] = ec._OutOfOrderSet_physicalRoom(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "oversold":
+			out.Values[i] = ec._OutOfOrderSet_oversold(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "displacedBookingIds":
+			out.Values[i] = ec._OutOfOrderSet_displacedBookingIds(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -61860,6 +68291,161 @@ func (ec *executionContext) _PaymentTimeline(ctx context.Context, sel ast.Select
 			}
 		case "steps":
 			out.Values[i] = ec._PaymentTimeline_steps(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var physicalRoomImplementors = []string{"PhysicalRoom", "Node"}
+
+func (ec *executionContext) _PhysicalRoom(ctx context.Context, sel ast.SelectionSet, obj *PhysicalRoom) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, physicalRoomImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PhysicalRoom")
+		case "id":
+			out.Values[i] = ec._PhysicalRoom_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "propertyId":
+			out.Values[i] = ec._PhysicalRoom_propertyId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "roomTypeId":
+			out.Values[i] = ec._PhysicalRoom_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "number":
+			out.Values[i] = ec._PhysicalRoom_number(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "floor":
+			out.Values[i] = ec._PhysicalRoom_floor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "notes":
+			out.Values[i] = ec._PhysicalRoom_notes(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._PhysicalRoom_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "version":
+			out.Values[i] = ec._PhysicalRoom_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "outOfOrder":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._PhysicalRoom_outOfOrder(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var physicalRoomConnectionImplementors = []string{"PhysicalRoomConnection"}
+
+func (ec *executionContext) _PhysicalRoomConnection(ctx context.Context, sel ast.SelectionSet, obj *PhysicalRoomConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, physicalRoomConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PhysicalRoomConnection")
+		case "edges":
+			out.Values[i] = ec._PhysicalRoomConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._PhysicalRoomConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._PhysicalRoomConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var physicalRoomEdgeImplementors = []string{"PhysicalRoomEdge"}
+
+func (ec *executionContext) _PhysicalRoomEdge(ctx context.Context, sel ast.SelectionSet, obj *PhysicalRoomEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, physicalRoomEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PhysicalRoomEdge")
+		case "cursor":
+			out.Values[i] = ec._PhysicalRoomEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._PhysicalRoomEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -62627,6 +69213,26 @@ func (ec *executionContext) _Property(ctx context.Context, sel ast.SelectionSet,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Property_taxRate(ctx, field, obj)
 				})
+		case "physicalRooms":
+			out.Values[i] = ec._Property_physicalRooms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "arrivals":
+			out.Values[i] = ec._Property_arrivals(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "departures":
+			out.Values[i] = ec._Property_departures(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "inHouse":
+			out.Values[i] = ec._Property_inHouse(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "roomTypes":
 			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
 				true, true,
@@ -62875,6 +69481,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_auditEntries(ctx, field)
+				})
+		case "physicalRoom":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_physicalRoom(ctx, field)
 				})
 		case "events":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
@@ -63662,6 +70274,49 @@ func (ec *executionContext) _RefusedLine(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var refusedRoomNightImplementors = []string{"RefusedRoomNight"}
+
+func (ec *executionContext) _RefusedRoomNight(ctx context.Context, sel ast.SelectionSet, obj *RefusedRoomNight) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, refusedRoomNightImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RefusedRoomNight")
+		case "night":
+			out.Values[i] = ec._RefusedRoomNight_night(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "code":
+			out.Values[i] = ec._RefusedRoomNight_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "bookingId":
+			out.Values[i] = ec._RefusedRoomNight_bookingId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var repairImplementors = []string{"Repair"}
 
 func (ec *executionContext) _Repair(ctx context.Context, sel ast.SelectionSet, obj *Repair) graphql.Marshaler {
@@ -63993,6 +70648,107 @@ func (ec *executionContext) _RoleBinding(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var roomRefusedImplementors = []string{"RoomRefused", "OutOfOrderResult", "Refusal", "DeskResult"}
+
+func (ec *executionContext) _RoomRefused(ctx context.Context, sel ast.SelectionSet, obj *RoomRefused) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, roomRefusedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RoomRefused")
+		case "code":
+			out.Values[i] = ec._RoomRefused_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._RoomRefused_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nights":
+			out.Values[i] = ec._RoomRefused_nights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "proposal":
+			out.Values[i] = ec._RoomRefused_proposal(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var roomSpanImplementors = []string{"RoomSpan"}
+
+func (ec *executionContext) _RoomSpan(ctx context.Context, sel ast.SelectionSet, obj *RoomSpan) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, roomSpanImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RoomSpan")
+		case "roomId":
+			out.Values[i] = ec._RoomSpan_roomId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "number":
+			out.Values[i] = ec._RoomSpan_number(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomTypeId":
+			out.Values[i] = ec._RoomSpan_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "from":
+			out.Values[i] = ec._RoomSpan_from(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "to":
+			out.Values[i] = ec._RoomSpan_to(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var roomTypeImplementors = []string{"RoomType", "Node"}
 
 func (ec *executionContext) _RoomType(ctx context.Context, sel ast.SelectionSet, obj *RoomType) graphql.Marshaler {
@@ -64031,6 +70787,49 @@ func (ec *executionContext) _RoomType(ctx context.Context, sel ast.SelectionSet,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._RoomType_cancellationPolicy(ctx, field, obj)
 				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var roomsAssignedImplementors = []string{"RoomsAssigned"}
+
+func (ec *executionContext) _RoomsAssigned(ctx context.Context, sel ast.SelectionSet, obj *RoomsAssigned) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, roomsAssignedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RoomsAssigned")
+		case "given":
+			out.Values[i] = ec._RoomsAssigned_given(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lacking":
+			out.Values[i] = ec._RoomsAssigned_lacking(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "more":
+			out.Values[i] = ec._RoomsAssigned_more(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -65373,6 +72172,69 @@ func (ec *executionContext) _StayQuote(ctx context.Context, sel ast.SelectionSet
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._StayQuote_cancellationPolicy(ctx, field, obj)
 				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var stayRoomImplementors = []string{"StayRoom"}
+
+func (ec *executionContext) _StayRoom(ctx context.Context, sel ast.SelectionSet, obj *StayRoom) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, stayRoomImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StayRoom")
+		case "number":
+			out.Values[i] = ec._StayRoom_number(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "state":
+			out.Values[i] = ec._StayRoom_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "checkedInAt":
+			out.Values[i] = ec._StayRoom_checkedInAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "checkedOutAt":
+			out.Values[i] = ec._StayRoom_checkedOutAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "assigned":
+			out.Values[i] = ec._StayRoom_assigned(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "unassigned":
+			out.Values[i] = ec._StayRoom_unassigned(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "split":
+			out.Values[i] = ec._StayRoom_split(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -67870,6 +74732,16 @@ func (ec *executionContext) marshalNAreaShape2githubᚗcomᚋholdfastᚋholdfast
 	return v
 }
 
+func (ec *executionContext) unmarshalNAssignRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAssignRoomInput(ctx context.Context, v any) (AssignRoomInput, error) {
+	res, err := ec.unmarshalInputAssignRoomInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNAssignRoomsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAssignRoomsInput(ctx context.Context, v any) (AssignRoomsInput, error) {
+	res, err := ec.unmarshalInputAssignRoomsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNAssignSeatsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAssignSeatsInput(ctx context.Context, v any) (AssignSeatsInput, error) {
 	res, err := ec.unmarshalInputAssignSeatsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -68570,6 +75442,16 @@ func (ec *executionContext) marshalNChartProblem2ᚕgithubᚗcomᚋholdfastᚋho
 	return ret
 }
 
+func (ec *executionContext) unmarshalNCheckInInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCheckInInput(ctx context.Context, v any) (CheckInInput, error) {
+	res, err := ec.unmarshalInputCheckInInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNCheckOutInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCheckOutInput(ctx context.Context, v any) (CheckOutInput, error) {
+	res, err := ec.unmarshalInputCheckOutInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCheckoutInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCheckoutInput(ctx context.Context, v any) (CheckoutInput, error) {
 	res, err := ec.unmarshalInputCheckoutInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -68632,6 +75514,11 @@ func (ec *executionContext) unmarshalNCreateRoomTypeInput2githubᚗcomᚋholdfas
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNCreateRoomsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateRoomsInput(ctx context.Context, v any) (CreateRoomsInput, error) {
+	res, err := ec.unmarshalInputCreateRoomsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateSeatBlockInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateSeatBlockInput(ctx context.Context, v any) (CreateSeatBlockInput, error) {
 	res, err := ec.unmarshalInputCreateSeatBlockInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -68655,6 +75542,14 @@ func (ec *executionContext) unmarshalNCreateTenantInput2githubᚗcomᚋholdfast�
 func (ec *executionContext) unmarshalNCreateWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateWebhookEndpointInput(ctx context.Context, v any) (CreateWebhookEndpointInput, error) {
 	res, err := ec.unmarshalInputCreateWebhookEndpointInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNCreatedRooms2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreatedRooms(ctx context.Context, sel ast.SelectionSet, v *CreatedRooms) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "CreatedRooms!")
+		return graphql.Null
+	}
+	return ec._CreatedRooms(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNCustomerSecret2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCustomerSecret(ctx context.Context, sel ast.SelectionSet, v CustomerSecret) graphql.Marshaler {
@@ -68755,9 +75650,66 @@ func (ec *executionContext) unmarshalNDeleteWebhookEndpointInput2githubᚗcomᚋ
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNDepartEarlyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDepartEarlyInput(ctx context.Context, v any) (DepartEarlyInput, error) {
+	res, err := ec.unmarshalInputDepartEarlyInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNDescribeHotelInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDescribeHotelInput(ctx context.Context, v any) (DescribeHotelInput, error) {
 	res, err := ec.unmarshalInputDescribeHotelInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNDeskResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskResult(ctx context.Context, sel ast.SelectionSet, v DeskResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "DeskResult!")
+		return graphql.Null
+	}
+	return ec._DeskResult(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNDeskStay2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStay(ctx context.Context, sel ast.SelectionSet, v DeskStay) graphql.Marshaler {
+	return ec._DeskStay(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNDeskStay2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayᚄ(ctx context.Context, sel ast.SelectionSet, v []DeskStay) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDeskStay2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStay(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNDeskStayConnection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayConnection(ctx context.Context, sel ast.SelectionSet, v DeskStayConnection) graphql.Marshaler {
+	return ec._DeskStayConnection(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNDeskStayEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayEdge(ctx context.Context, sel ast.SelectionSet, v DeskStayEdge) graphql.Marshaler {
+	return ec._DeskStayEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNDeskStayEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []DeskStayEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNDeskStayEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNDispute2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDispute(ctx context.Context, sel ast.SelectionSet, v Dispute) graphql.Marshaler {
@@ -68792,6 +75744,11 @@ func (ec *executionContext) marshalNDisputeState2githubᚗcomᚋholdfastᚋholdf
 
 func (ec *executionContext) unmarshalNEndCustomerSecretInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEndCustomerSecretInput(ctx context.Context, v any) (EndCustomerSecretInput, error) {
 	res, err := ec.unmarshalInputEndCustomerSecretInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNEndOutOfOrderInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐEndOutOfOrderInput(ctx context.Context, v any) (EndOutOfOrderInput, error) {
+	res, err := ec.unmarshalInputEndOutOfOrderInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -68884,6 +75841,26 @@ func (ec *executionContext) marshalNFloat2float64(ctx context.Context, sel ast.S
 		graphql.AddInvalidNullFromMarshaler(ctx, "Float!")
 	}
 	return graphql.WrapContextMarshaler(ctx, res)
+}
+
+func (ec *executionContext) marshalNGivenRoom2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGivenRoom(ctx context.Context, sel ast.SelectionSet, v GivenRoom) graphql.Marshaler {
+	return ec._GivenRoom(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNGivenRoom2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGivenRoomᚄ(ctx context.Context, sel ast.SelectionSet, v []GivenRoom) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNGivenRoom2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGivenRoom(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNGuestPrices2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestPrices(ctx context.Context, sel ast.SelectionSet, v GuestPrices) graphql.Marshaler {
@@ -69305,6 +76282,26 @@ func (ec *executionContext) marshalNKeyType2githubᚗcomᚋholdfastᚋholdfast�
 	return v
 }
 
+func (ec *executionContext) marshalNLackingRoom2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐLackingRoom(ctx context.Context, sel ast.SelectionSet, v LackingRoom) graphql.Marshaler {
+	return ec._LackingRoom(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNLackingRoom2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐLackingRoomᚄ(ctx context.Context, sel ast.SelectionSet, v []LackingRoom) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNLackingRoom2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐLackingRoom(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalNLatePayment2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐLatePayment(ctx context.Context, v any) (LatePayment, error) {
 	var res LatePayment
 	err := res.UnmarshalGQL(v)
@@ -69449,6 +76446,25 @@ func (ec *executionContext) unmarshalNMoneyInput2githubᚗcomᚋholdfastᚋholdf
 func (ec *executionContext) unmarshalNMoveSeatsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoveSeatsInput(ctx context.Context, v any) (MoveSeatsInput, error) {
 	res, err := ec.unmarshalInputMoveSeatsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNNewRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNewRoomInput(ctx context.Context, v any) (NewRoomInput, error) {
+	res, err := ec.unmarshalInputNewRoomInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNNewRoomInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNewRoomInputᚄ(ctx context.Context, v any) ([]NewRoomInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]NewRoomInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNNewRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNewRoomInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 func (ec *executionContext) marshalNNightAdvice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightAdvice(ctx context.Context, sel ast.SelectionSet, v NightAdvice) graphql.Marshaler {
@@ -69710,6 +76726,72 @@ func (ec *executionContext) marshalNOrphanSeats2githubᚗcomᚋholdfastᚋholdfa
 	return v
 }
 
+func (ec *executionContext) marshalNOutOfOrderPeriod2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderPeriod(ctx context.Context, sel ast.SelectionSet, v OutOfOrderPeriod) graphql.Marshaler {
+	return ec._OutOfOrderPeriod(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNOutOfOrderPeriod2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderPeriodᚄ(ctx context.Context, sel ast.SelectionSet, v []OutOfOrderPeriod) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOutOfOrderPeriod2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderPeriod(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNOutOfOrderPeriodConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderPeriodConnection(ctx context.Context, sel ast.SelectionSet, v *OutOfOrderPeriodConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "OutOfOrderPeriodConnection!")
+		return graphql.Null
+	}
+	return ec._OutOfOrderPeriodConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNOutOfOrderPeriodEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderPeriodEdge(ctx context.Context, sel ast.SelectionSet, v OutOfOrderPeriodEdge) graphql.Marshaler {
+	return ec._OutOfOrderPeriodEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNOutOfOrderPeriodEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderPeriodEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []OutOfOrderPeriodEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOutOfOrderPeriodEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderPeriodEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNOutOfOrderResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderResult(ctx context.Context, sel ast.SelectionSet, v OutOfOrderResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "OutOfOrderResult!")
+		return graphql.Null
+	}
+	return ec._OutOfOrderResult(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNOutOfOrderState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderState(ctx context.Context, v any) (OutOfOrderState, error) {
+	var res OutOfOrderState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNOutOfOrderState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderState(ctx context.Context, sel ast.SelectionSet, v OutOfOrderState) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNOversellAdvice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellAdvice(ctx context.Context, sel ast.SelectionSet, v OversellAdvice) graphql.Marshaler {
 	return ec._OversellAdvice(ctx, sel, &v)
 }
@@ -69873,6 +76955,68 @@ func (ec *executionContext) marshalNPaymentTimeline2ᚖgithubᚗcomᚋholdfast�
 		return graphql.Null
 	}
 	return ec._PaymentTimeline(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPhysicalRoom2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoom(ctx context.Context, sel ast.SelectionSet, v PhysicalRoom) graphql.Marshaler {
+	return ec._PhysicalRoom(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPhysicalRoom2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomᚄ(ctx context.Context, sel ast.SelectionSet, v []PhysicalRoom) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPhysicalRoom2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoom(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNPhysicalRoom2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoom(ctx context.Context, sel ast.SelectionSet, v *PhysicalRoom) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "PhysicalRoom!")
+		return graphql.Null
+	}
+	return ec._PhysicalRoom(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPhysicalRoomConnection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomConnection(ctx context.Context, sel ast.SelectionSet, v PhysicalRoomConnection) graphql.Marshaler {
+	return ec._PhysicalRoomConnection(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPhysicalRoomEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomEdge(ctx context.Context, sel ast.SelectionSet, v PhysicalRoomEdge) graphql.Marshaler {
+	return ec._PhysicalRoomEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPhysicalRoomEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []PhysicalRoomEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPhysicalRoomEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNPhysicalRoomState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomState(ctx context.Context, v any) (PhysicalRoomState, error) {
+	var res PhysicalRoomState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNPhysicalRoomState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomState(ctx context.Context, sel ast.SelectionSet, v PhysicalRoomState) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) marshalNPickUpReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPickUpReport(ctx context.Context, sel ast.SelectionSet, v *PickUpReport) graphql.Marshaler {
@@ -70197,6 +77341,11 @@ func (ec *executionContext) marshalNPropertyEdge2ᚕgithubᚗcomᚋholdfastᚋho
 	return ret
 }
 
+func (ec *executionContext) unmarshalNPutOutOfOrderInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPutOutOfOrderInput(ctx context.Context, v any) (PutOutOfOrderInput, error) {
+	res, err := ec.unmarshalInputPutOutOfOrderInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNQuote2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐQuote(ctx context.Context, sel ast.SelectionSet, v *Quote) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "Quote!")
@@ -70411,6 +77560,26 @@ func (ec *executionContext) marshalNRefusedLine2ᚕgithubᚗcomᚋholdfastᚋhol
 	return ret
 }
 
+func (ec *executionContext) marshalNRefusedRoomNight2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusedRoomNight(ctx context.Context, sel ast.SelectionSet, v RefusedRoomNight) graphql.Marshaler {
+	return ec._RefusedRoomNight(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRefusedRoomNight2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusedRoomNightᚄ(ctx context.Context, sel ast.SelectionSet, v []RefusedRoomNight) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRefusedRoomNight2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusedRoomNight(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalNReleaseAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseAllotmentInput(ctx context.Context, v any) (ReleaseAllotmentInput, error) {
 	res, err := ec.unmarshalInputReleaseAllotmentInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -70427,6 +77596,19 @@ func (ec *executionContext) marshalNReleaseHoldResult2githubᚗcomᚋholdfastᚋ
 		return graphql.Null
 	}
 	return ec._ReleaseHoldResult(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNReleaseNoShowInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseNoShowInput(ctx context.Context, v any) (ReleaseNoShowInput, error) {
+	res, err := ec.unmarshalInputReleaseNoShowInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNReleaseNoShowResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseNoShowResult(ctx context.Context, sel ast.SelectionSet, v ReleaseNoShowResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "ReleaseNoShowResult!")
+		return graphql.Null
+	}
+	return ec._ReleaseNoShowResult(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNReleaseSeatBlockInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐReleaseSeatBlockInput(ctx context.Context, v any) (ReleaseSeatBlockInput, error) {
@@ -70602,6 +77784,26 @@ func (ec *executionContext) marshalNRoleBinding2ᚕgithubᚗcomᚋholdfastᚋhol
 	return ret
 }
 
+func (ec *executionContext) marshalNRoomSpan2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomSpan(ctx context.Context, sel ast.SelectionSet, v RoomSpan) graphql.Marshaler {
+	return ec._RoomSpan(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRoomSpan2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomSpanᚄ(ctx context.Context, sel ast.SelectionSet, v []RoomSpan) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRoomSpan2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomSpan(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNRoomType2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomType(ctx context.Context, sel ast.SelectionSet, v RoomType) graphql.Marshaler {
 	return ec._RoomType(ctx, sel, &v)
 }
@@ -70628,6 +77830,14 @@ func (ec *executionContext) marshalNRoomType2ᚖgithubᚗcomᚋholdfastᚋholdfa
 		return graphql.Null
 	}
 	return ec._RoomType(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNRoomsAssigned2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomsAssigned(ctx context.Context, sel ast.SelectionSet, v *RoomsAssigned) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RoomsAssigned!")
+		return graphql.Null
+	}
+	return ec._RoomsAssigned(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalNRotateKeyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRotateKeyInput(ctx context.Context, v any) (RotateKeyInput, error) {
@@ -71174,6 +78384,26 @@ func (ec *executionContext) marshalNStayQuote2ᚕgithubᚗcomᚋholdfastᚋholdf
 	return ret
 }
 
+func (ec *executionContext) marshalNStayRoom2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayRoom(ctx context.Context, sel ast.SelectionSet, v StayRoom) graphql.Marshaler {
+	return ec._StayRoom(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNStayRoom2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayRoomᚄ(ctx context.Context, sel ast.SelectionSet, v []StayRoom) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNStayRoom2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayRoom(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNStaySearch2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStaySearch(ctx context.Context, sel ast.SelectionSet, v *StaySearch) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "StaySearch!")
@@ -71189,6 +78419,16 @@ func (ec *executionContext) unmarshalNStaySort2githubᚗcomᚋholdfastᚋholdfas
 }
 
 func (ec *executionContext) marshalNStaySort2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStaySort(ctx context.Context, sel ast.SelectionSet, v StaySort) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) unmarshalNStayState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayState(ctx context.Context, v any) (StayState, error) {
+	var res StayState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNStayState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayState(ctx context.Context, sel ast.SelectionSet, v StayState) graphql.Marshaler {
 	return v
 }
 
@@ -71309,6 +78549,11 @@ func (ec *executionContext) marshalNTerms2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 		return graphql.Null
 	}
 	return ec._Terms(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNUnassignRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnassignRoomInput(ctx context.Context, v any) (UnassignRoomInput, error) {
+	res, err := ec.unmarshalInputUnassignRoomInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNUnbindRoleInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnbindRoleInput(ctx context.Context, v any) (UnbindRoleInput, error) {
@@ -71458,6 +78703,11 @@ func (ec *executionContext) unmarshalNUpdatePromotionInput2githubᚗcomᚋholdfa
 
 func (ec *executionContext) unmarshalNUpdateRatePlanInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateRatePlanInput(ctx context.Context, v any) (UpdateRatePlanInput, error) {
 	res, err := ec.unmarshalInputUpdateRatePlanInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNUpdateRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateRoomInput(ctx context.Context, v any) (UpdateRoomInput, error) {
+	res, err := ec.unmarshalInputUpdateRoomInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -72387,6 +79637,29 @@ func (ec *executionContext) unmarshalOPaymentMethodInput2ᚖgithubᚗcomᚋholdf
 	}
 	res, err := ec.unmarshalInputPaymentMethodInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOPhysicalRoom2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoom(ctx context.Context, sel ast.SelectionSet, v *PhysicalRoom) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._PhysicalRoom(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalOPhysicalRoomState2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomState(ctx context.Context, v any) (*PhysicalRoomState, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(PhysicalRoomState)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOPhysicalRoomState2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomState(ctx context.Context, sel ast.SelectionSet, v *PhysicalRoomState) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) marshalOPoint2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPointᚄ(ctx context.Context, sel ast.SelectionSet, v []Point) graphql.Marshaler {

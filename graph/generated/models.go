@@ -42,6 +42,11 @@ type CheckoutResult interface {
 	IsCheckoutResult()
 }
 
+// The stay as it is afterwards, or why it was refused.
+type DeskResult interface {
+	IsDeskResult()
+}
+
 // The hold with its new deadline, or why it was not extended.
 type ExtendHoldResult interface {
 	IsExtendHoldResult()
@@ -67,6 +72,11 @@ type Node interface {
 	IsNode()
 }
 
+// What became of a period, or why it was refused.
+type OutOfOrderResult interface {
+	IsOutOfOrderResult()
+}
+
 // The hold, or why nothing was held.
 type PlaceHoldResult interface {
 	IsPlaceHoldResult()
@@ -85,6 +95,11 @@ type Refusal interface {
 // The released hold, or why it was not released.
 type ReleaseHoldResult interface {
 	IsReleaseHoldResult()
+}
+
+// What became of the no-shows, or why the release was refused.
+type ReleaseNoShowResult interface {
+	IsReleaseNoShowResult()
 }
 
 // The new refund, or why it was refused.
@@ -402,6 +417,40 @@ type AreaText struct {
 	Position Point `json:"position"`
 }
 
+// A physical room for guests.
+type AssignRoomInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The booking.
+	Booking string `json:"booking"`
+	// The item of the booking.
+	Item int64 `json:"item"`
+	// Which of the rooms of the stay, from 1.
+	Number int64 `json:"number"`
+	// The physical room; by default one of the type that was booked is chosen.
+	PhysicalRoom *string `json:"physicalRoom"`
+	// The first night; by default the first that is not over.
+	From *civil.Date `json:"from"`
+	// The last night, included; by default the last of the stay.
+	To *civil.Date `json:"to"`
+	// Allows a room of another type than was booked.
+	Upgrade bool `json:"upgrade"`
+	// Allows several rooms one after the other, where no single one is free. Only where none is named.
+	Split bool `json:"split"`
+}
+
+// Arrivals that are given rooms.
+type AssignRoomsInput struct {
+	// The hotel.
+	Property string `json:"property"`
+	// The day of arrival.
+	Date civil.Date `json:"date"`
+	// Allows several rooms one after the other, where no single one is free.
+	Split bool `json:"split"`
+	// Only proposes.
+	DryRun bool `json:"dryRun"`
+}
+
 // Seats that are to join a block.
 type AssignSeatsInput struct {
 	// The request's own key, 1 to 255 characters.
@@ -572,7 +621,9 @@ type Booking struct {
 	// The tax within the total.
 	Tax Money `json:"tax"`
 	// What cancellations of it cost so far.
-	FeesKept         Money               `json:"feesKept"`
+	FeesKept Money `json:"feesKept"`
+	// Its stays as the front desk sees them. For the hotel's staff.
+	Stays            []DeskStay          `json:"stays"`
 	CommissionSource bookings.Commission `json:"-"`
 	Source           inventory.HoldID    `json:"-"`
 }
@@ -660,6 +711,8 @@ type BookingRefused struct {
 func (BookingRefused) IsMarkNoShowResult() {}
 
 func (BookingRefused) IsRefusal() {}
+
+func (BookingRefused) IsReleaseNoShowResult() {}
 
 // When stays may be booked, in days of the hotel's calendar before the arrival, both edges included.
 type BookingWindow struct {
@@ -1055,6 +1108,32 @@ type ChartRejected struct {
 
 func (ChartRejected) IsImportChartResult() {}
 
+// Guests who have come.
+type CheckInInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The booking.
+	Booking string `json:"booking"`
+	// The item of the booking.
+	Item int64 `json:"item"`
+	// The rooms of the stay, from 1; none means all that are still expected.
+	Numbers []int64 `json:"numbers"`
+}
+
+// Guests who have gone.
+type CheckOutInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The booking.
+	Booking string `json:"booking"`
+	// The item of the booking.
+	Item int64 `json:"item"`
+	// The rooms of the stay, from 1; none means all that are in the house.
+	Numbers []int64 `json:"numbers"`
+	// Lets them go before their stay is over, with nights that stay sold. Without it that is refused.
+	KeepNights bool `json:"keepNights"`
+}
+
 // Where a sale stands.
 type Checkout struct {
 	// The hold.
@@ -1254,6 +1333,16 @@ type CreateRoomTypeInput struct {
 	MaxGuests int64 `json:"maxGuests"`
 }
 
+// Rooms to be.
+type CreateRoomsInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The hotel.
+	Property string `json:"property"`
+	// The rooms, 1 to 500.
+	Rooms []NewRoomInput `json:"rooms"`
+}
+
 // Seats to be set aside.
 type CreateSeatBlockInput struct {
 	// The request's own key, 1 to 255 characters.
@@ -1350,6 +1439,12 @@ type CreateWebhookEndpointInput struct {
 	Channel *string `json:"channel"`
 }
 
+// Rooms that were added.
+type CreatedRooms struct {
+	// The rooms, in the order in which they were named.
+	Rooms []PhysicalRoom `json:"rooms"`
+}
+
 // A secret with which a seller signs references to customers of its own.
 type CustomerSecret struct {
 	// The public id, which stands in what it signs.
@@ -1376,6 +1471,26 @@ type DeleteWebhookEndpointInput struct {
 	Endpoint string `json:"endpoint"`
 }
 
+// Guests who leave before their stay is over.
+type DepartEarlyInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The booking.
+	Booking string `json:"booking"`
+	// The item of the booking.
+	Item int64 `json:"item"`
+	// The day on which they leave, from today at the hotel on. Its night and those after it are given back.
+	Date civil.Date `json:"date"`
+	// Only says what it would do.
+	DryRun bool `json:"dryRun"`
+	// The fee that is expected; another one is refused with the new figures.
+	ExpectedFee *MoneyInput `json:"expectedFee"`
+	// Gives everything back. It needs a reason, and the right to cancel anybody's booking.
+	WaiveFee bool `json:"waiveFee"`
+	// Why, up to 200 characters.
+	Reason *string `json:"reason"`
+}
+
 // A hotel's description.
 type DescribeHotelInput struct {
 	// The hotel.
@@ -1388,6 +1503,49 @@ type DescribeHotelInput struct {
 	Stars *int64 `json:"stars"`
 	// What it has, each once.
 	Amenities []Amenity `json:"amenities"`
+}
+
+// A stay as the front desk sees it: the nights of one item of a booking that still stand.
+type DeskStay struct {
+	// The booking.
+	Booking Booking `json:"booking"`
+	// The item of the booking, as its lines have it.
+	Item int64 `json:"item"`
+	// The hotel.
+	PropertyID string `json:"propertyId"`
+	// What was booked.
+	RoomTypeID string `json:"roomTypeId"`
+	// The day of arrival.
+	CheckIn civil.Date `json:"checkIn"`
+	// The day of departure.
+	CheckOut civil.Date `json:"checkOut"`
+	// The nights that stand.
+	Nights []civil.Date `json:"nights"`
+	// Whether the guests have come: EXPECTED until those of one room have, CHECKED_IN while those of one room are
+	// in the house.
+	State StayState `json:"state"`
+	// Its rooms, as many as were booked.
+	Rooms []StayRoom `json:"rooms"`
+}
+
+func (DeskStay) IsDeskResult() {}
+
+// A page of stays.
+type DeskStayConnection struct {
+	// The stays with their cursors.
+	Edges []DeskStayEdge `json:"edges"`
+	// The stays alone.
+	Nodes []DeskStay `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A stay in a page.
+type DeskStayEdge struct {
+	// Where the stay stands in the list.
+	Cursor string `json:"cursor"`
+	// The stay.
+	Node DeskStay `json:"node"`
 }
 
 // A payment that the buyer's bank asks back (a chargeback).
@@ -1408,6 +1566,16 @@ type Dispute struct {
 type EndCustomerSecretInput struct {
 	// The secret.
 	CustomerSecret string `json:"customerSecret"`
+}
+
+// The end of a period out of order.
+type EndOutOfOrderInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The period.
+	OutOfOrder string `json:"outOfOrder"`
+	// The last night that it keeps; by default it ends now, and the night of today is given back.
+	To *civil.Date `json:"to"`
 }
 
 // A production.
@@ -1469,6 +1637,20 @@ type FailedRefundEdge struct {
 	Cursor string `json:"cursor"`
 	// The refund.
 	Node FailedRefund `json:"node"`
+}
+
+// A room of a stay with the physical rooms that were found for it.
+type GivenRoom struct {
+	// The booking.
+	BookingID string `json:"bookingId"`
+	// The booking's reference.
+	Reference string `json:"reference"`
+	// The item of the booking.
+	Item int64 `json:"item"`
+	// Which of the rooms of the stay, from 1.
+	Number int64 `json:"number"`
+	// The physical rooms.
+	Rooms []RoomSpan `json:"rooms"`
 }
 
 // What guests of a room cost besides its nightly amount.
@@ -1740,6 +1922,24 @@ type KeyEdge struct {
 	Node Key `json:"node"`
 }
 
+// A room of a stay for which no physical room was found.
+type LackingRoom struct {
+	// The booking.
+	BookingID string `json:"bookingId"`
+	// The booking's reference.
+	Reference string `json:"reference"`
+	// The item of the booking.
+	Item int64 `json:"item"`
+	// Which of the rooms of the stay, from 1.
+	Number int64 `json:"number"`
+	// The rule that spoke.
+	Code RefusalCode `json:"code"`
+	// A sentence for people, in English.
+	Message string `json:"message"`
+	// How it could be split over rooms, as far as there are any.
+	Proposal []RoomSpan `json:"proposal"`
+}
+
 // A person who works for the tenant, and signs in with an identity provider.
 type Member struct {
 	// The public id.
@@ -1819,6 +2019,18 @@ type MoveSeatsInput struct {
 // remembered for at least 24 hours. Mutations without one say how things shall be, so that saying it
 // twice changes nothing.
 type Mutation struct {
+}
+
+// A room to be.
+type NewRoomInput struct {
+	// What it is sold as.
+	RoomType string `json:"roomType"`
+	// What is on its door, 1 to 20 characters, unique in the hotel.
+	Number string `json:"number"`
+	// Its floor, up to 20 characters.
+	Floor *string `json:"floor"`
+	// Notes for the staff, up to 500 characters.
+	Notes *string `json:"notes"`
 }
 
 // How many rooms of a type to sell on one night.
@@ -2017,6 +2229,32 @@ type NightsSet struct {
 	Source   *inventory.NightsJobID `json:"-"`
 }
 
+// The end of no-shows: fee, refund and credited are the price of all their nights.
+type NoShowRelease struct {
+	// Whether nothing was done.
+	DryRun bool `json:"dryRun"`
+	// The booking as it stands afterwards, in a dry run as it is.
+	Booking Booking `json:"booking"`
+	// The instant that chose the fee.
+	At time.Time `json:"at"`
+	// The numbers of the lines whose nights can be sold again.
+	ReleasedLines []int64 `json:"releasedLines"`
+	// The numbers of the lines whose nights are over; they stay marked.
+	PastLines []int64 `json:"pastLines"`
+	// What is kept.
+	Fee Money `json:"fee"`
+	// What goes back.
+	Refund Money `json:"refund"`
+	// What was given back before.
+	Credited Money `json:"credited"`
+	// The fee that was not taken.
+	Waived Money `json:"waived"`
+	// Why; null when no reason was given.
+	Reason *string `json:"reason"`
+}
+
+func (NoShowRelease) IsReleaseNoShowResult() {}
+
 // A rule that speaks against a stay, or a night with too few rooms.
 type Objection struct {
 	// The rule: a hold would be refused with the same code.
@@ -2088,6 +2326,59 @@ type OpenWaitingRoomInput struct {
 	// Which proofs it asks for, such as "proof-of-work"; null is none.
 	Verifier *string `json:"verifier"`
 }
+
+// A period in which a room cannot be slept in.
+type OutOfOrderPeriod struct {
+	// The public id.
+	ID string `json:"id"`
+	// The room.
+	RoomID string `json:"roomId"`
+	// The first night.
+	From civil.Date `json:"from"`
+	// The last night, included.
+	To civil.Date `json:"to"`
+	// Why.
+	Reason string `json:"reason"`
+	// Whether it was ended.
+	State OutOfOrderState `json:"state"`
+	// When it was made.
+	CreatedAt time.Time `json:"createdAt"`
+	// When it was ended; null for one that was not.
+	EndedAt *time.Time `json:"endedAt"`
+}
+
+// A page of periods out of order.
+type OutOfOrderPeriodConnection struct {
+	// The periods with their cursors.
+	Edges []OutOfOrderPeriodEdge `json:"edges"`
+	// The periods alone.
+	Nodes []OutOfOrderPeriod `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A period out of order in a page.
+type OutOfOrderPeriodEdge struct {
+	// Where the period stands in the list.
+	Cursor string `json:"cursor"`
+	// The period.
+	Node OutOfOrderPeriod `json:"node"`
+}
+
+// What a change of a period out of order did.
+type OutOfOrderSet struct {
+	// The period.
+	Period OutOfOrderPeriod `json:"period"`
+	// The room.
+	PhysicalRoom PhysicalRoom `json:"physicalRoom"`
+	// The nights of the room's type that are now sold above their limit. What is sold stays, and nothing more is
+	// sold until it is below the limit.
+	Oversold []OversoldNight `json:"oversold"`
+	// The bookings whose guests had the room on one of the nights: they have none there now.
+	DisplacedBookingIds []string `json:"displacedBookingIds"`
+}
+
+func (OutOfOrderSet) IsOutOfOrderResult() {}
 
 // Leave to hold seats across blocks.
 type OverrideBlockInput struct {
@@ -2252,6 +2543,47 @@ type PaymentTimeline struct {
 	BookingID *string `json:"bookingId"`
 	// The steps, in order.
 	Steps []PaymentStep `json:"steps"`
+}
+
+// A physical room of a hotel.
+type PhysicalRoom struct {
+	// The public id.
+	ID string `json:"id"`
+	// The hotel.
+	PropertyID string `json:"propertyId"`
+	// What it is sold as.
+	RoomTypeID string `json:"roomTypeId"`
+	// What is on its door.
+	Number string `json:"number"`
+	// Its floor; null when none was given.
+	Floor *string `json:"floor"`
+	// Notes for the staff; null when there are none.
+	Notes *string `json:"notes"`
+	// Whether guests are put into it.
+	State PhysicalRoomState `json:"state"`
+	// Grows by one with each change of the room or of its periods.
+	Version int64            `json:"version"`
+	Source  inventory.RoomID `json:"-"`
+}
+
+func (PhysicalRoom) IsNode() {}
+
+// A page of physical rooms.
+type PhysicalRoomConnection struct {
+	// The rooms with their cursors.
+	Edges []PhysicalRoomEdge `json:"edges"`
+	// The rooms alone.
+	Nodes []PhysicalRoom `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A physical room in a page.
+type PhysicalRoomEdge struct {
+	// Where the room stands in the list.
+	Cursor string `json:"cursor"`
+	// The room.
+	Node PhysicalRoom `json:"node"`
 }
 
 // How the books of a hotel have changed between two moments.
@@ -2534,8 +2866,16 @@ type Property struct {
 	// The city.
 	City string `json:"city"`
 	// When it was added.
-	CreatedAt time.Time        `json:"createdAt"`
-	Source    tenants.Property `json:"-"`
+	CreatedAt time.Time `json:"createdAt"`
+	// Its physical rooms, by number. For its staff.
+	PhysicalRooms PhysicalRoomConnection `json:"physicalRooms"`
+	// The stays that begin on a date, by the reference of their bookings. For its staff.
+	Arrivals DeskStayConnection `json:"arrivals"`
+	// The stays that end on a date.
+	Departures DeskStayConnection `json:"departures"`
+	// The stays whose guests have come and sleep in the house on a night.
+	InHouse DeskStayConnection `json:"inHouse"`
+	Source  tenants.Property   `json:"-"`
 }
 
 func (Property) IsNode() {}
@@ -2556,6 +2896,20 @@ type PropertyEdge struct {
 	Cursor string `json:"cursor"`
 	// The hotel.
 	Node Property `json:"node"`
+}
+
+// A period out of order to be.
+type PutOutOfOrderInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The room.
+	PhysicalRoom string `json:"physicalRoom"`
+	// The first night.
+	From civil.Date `json:"from"`
+	// The last night, included, at most 730 days after the first.
+	To civil.Date `json:"to"`
+	// Why, 1 to 200 characters.
+	Reason string `json:"reason"`
 }
 
 // What can be read. Every answer is limited to the tenant of the key that is presented. An id of
@@ -2751,6 +3105,16 @@ type RefusedLine struct {
 	ShowSource     inventory.ShowID      `json:"-"`
 }
 
+// A night on which a room is not free.
+type RefusedRoomNight struct {
+	// The night.
+	Night civil.Date `json:"night"`
+	// Why: ROOM_TAKEN or ROOM_OUT_OF_ORDER.
+	Code RefusalCode `json:"code"`
+	// The booking that has the room; null for a period out of order.
+	BookingID *string `json:"bookingId"`
+}
+
 // An allotment to release.
 type ReleaseAllotmentInput struct {
 	// The request's own key, 1 to 255 characters.
@@ -2767,6 +3131,24 @@ type ReleaseHoldInput struct {
 	RequestKey string `json:"requestKey"`
 	// The hold.
 	Hold string `json:"hold"`
+}
+
+// No-shows that are ended.
+type ReleaseNoShowInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The booking.
+	Booking string `json:"booking"`
+	// The item of the booking; by default every no-show of it.
+	Item *int64 `json:"item"`
+	// Only says what it would do.
+	DryRun bool `json:"dryRun"`
+	// The fee that is expected; another one is refused.
+	ExpectedFee *MoneyInput `json:"expectedFee"`
+	// Gives everything back. It needs a reason, and the right to cancel anybody's booking.
+	WaiveFee bool `json:"waiveFee"`
+	// Why, up to 200 characters.
+	Reason *string `json:"reason"`
 }
 
 // Which block to release.
@@ -2937,6 +3319,38 @@ type RoleBinding struct {
 	CreatedAt time.Time `json:"createdAt"`
 }
 
+// A room that could not be had, or a step of the front desk that was refused. Nothing was changed.
+type RoomRefused struct {
+	// The rule that spoke.
+	Code RefusalCode `json:"code"`
+	// A sentence for people, in English.
+	Message string `json:"message"`
+	// The nights on which the room that was named is not free.
+	Nights []RefusedRoomNight `json:"nights"`
+	// How the stay could be split over rooms, as far as there are any.
+	Proposal []RoomSpan `json:"proposal"`
+}
+
+func (RoomRefused) IsOutOfOrderResult() {}
+
+func (RoomRefused) IsRefusal() {}
+
+func (RoomRefused) IsDeskResult() {}
+
+// A physical room on nights that follow each other.
+type RoomSpan struct {
+	// The room.
+	RoomID string `json:"roomId"`
+	// What is on its door.
+	Number string `json:"number"`
+	// What it is sold as; it differs from the stay's for an upgrade.
+	RoomTypeID string `json:"roomTypeId"`
+	// The first night.
+	From civil.Date `json:"from"`
+	// The last night, included.
+	To civil.Date `json:"to"`
+}
+
 // What a hotel sells, such as "double king".
 type RoomType struct {
 	// The public id.
@@ -2949,6 +3363,16 @@ type RoomType struct {
 }
 
 func (RoomType) IsNode() {}
+
+// What became of the arrivals of a date.
+type RoomsAssigned struct {
+	// Who was given a room, or in a dry run would be.
+	Given []GivenRoom `json:"given"`
+	// For whom none was found.
+	Lacking []LackingRoom `json:"lacking"`
+	// Whether there are more than one call assigns: call again.
+	More bool `json:"more"`
+}
 
 // A key to be replaced.
 type RotateKeyInput struct {
@@ -3649,6 +4073,24 @@ type StayQuote struct {
 	Source  inventory.StayQuote `json:"-"`
 }
 
+// One of the rooms of a stay.
+type StayRoom struct {
+	// It counts the rooms of the stay, from 1.
+	Number int64 `json:"number"`
+	// Whether its guests have come.
+	State StayState `json:"state"`
+	// When they came; null before.
+	CheckedInAt *time.Time `json:"checkedInAt"`
+	// When they went; null before.
+	CheckedOutAt *time.Time `json:"checkedOutAt"`
+	// The physical rooms that they are given, in the order of the nights.
+	Assigned []RoomSpan `json:"assigned"`
+	// Nights for which they have none.
+	Unassigned []civil.Date `json:"unassigned"`
+	// Whether they have to move from one room to another.
+	Split bool `json:"split"`
+}
+
 // A page of what was found.
 type StaySearch struct {
 	// When it was true, by the database's clock.
@@ -3767,6 +4209,22 @@ type Terms struct {
 	OrphanSeats OrphanSeats `json:"orphanSeats"`
 	// When a payment takes its money.
 	Capture Capture `json:"capture"`
+}
+
+// Guests whose physical room is taken away.
+type UnassignRoomInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The booking.
+	Booking string `json:"booking"`
+	// The item of the booking.
+	Item int64 `json:"item"`
+	// Which of the rooms of the stay, from 1.
+	Number int64 `json:"number"`
+	// The first night; by default the first that is not over.
+	From *civil.Date `json:"from"`
+	// The last night, included; by default the last of the stay.
+	To *civil.Date `json:"to"`
 }
 
 // A role to be taken away.
@@ -3923,6 +4381,24 @@ type UpdateRatePlanInput struct {
 	Derivation *RatePlanDerivationInput `json:"derivation"`
 	// Gives it prices of its own.
 	OwnPrices bool `json:"ownPrices"`
+}
+
+// What to change of a room; what is left out stays.
+type UpdateRoomInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The room.
+	PhysicalRoom string `json:"physicalRoom"`
+	// What it is sold as.
+	RoomType *string `json:"roomType"`
+	// What is on its door, 1 to 20 characters, unique in the hotel.
+	Number *string `json:"number"`
+	// Its floor, up to 20 characters.
+	Floor *string `json:"floor"`
+	// Notes for the staff, up to 500 characters.
+	Notes *string `json:"notes"`
+	// Whether guests are put into it.
+	State *PhysicalRoomState `json:"state"`
 }
 
 // What to set of a waiting room; null leaves a value as it is.
@@ -4819,6 +5295,18 @@ const (
 	ChangeEventTypeBookingCancelled ChangeEventType = "BOOKING_CANCELLED"
 	// The guests of lines of a booking did not come.
 	ChangeEventTypeBookingNoShow ChangeEventType = "BOOKING_NO_SHOW"
+	// What guests who did not come are charged was settled, and the rest of it is given back.
+	ChangeEventTypeBookingNoShowSettled ChangeEventType = "BOOKING_NO_SHOW_SETTLED"
+	// Guests of a booking were given a physical room, or another one.
+	ChangeEventTypeBookingRoomAssigned ChangeEventType = "BOOKING_ROOM_ASSIGNED"
+	// Guests of a booking have a physical room no more on some nights.
+	ChangeEventTypeBookingRoomUnassigned ChangeEventType = "BOOKING_ROOM_UNASSIGNED"
+	// Guests of a booking have come.
+	ChangeEventTypeBookingCheckedIn ChangeEventType = "BOOKING_CHECKED_IN"
+	// Guests of a booking have gone.
+	ChangeEventTypeBookingCheckedOut ChangeEventType = "BOOKING_CHECKED_OUT"
+	// A period in which a physical room is out of order was made, shortened or ended.
+	ChangeEventTypeRoomOutOfOrder ChangeEventType = "ROOM_OUT_OF_ORDER"
 	// Money is to be given back.
 	ChangeEventTypeRefundRequested ChangeEventType = "REFUND_REQUESTED"
 	// The payment provider gave the money back.
@@ -4845,6 +5333,12 @@ var AllChangeEventType = []ChangeEventType{
 	ChangeEventTypeBookingConfirmed,
 	ChangeEventTypeBookingCancelled,
 	ChangeEventTypeBookingNoShow,
+	ChangeEventTypeBookingNoShowSettled,
+	ChangeEventTypeBookingRoomAssigned,
+	ChangeEventTypeBookingRoomUnassigned,
+	ChangeEventTypeBookingCheckedIn,
+	ChangeEventTypeBookingCheckedOut,
+	ChangeEventTypeRoomOutOfOrder,
 	ChangeEventTypeRefundRequested,
 	ChangeEventTypeRefundSucceeded,
 	ChangeEventTypeRefundFailed,
@@ -4859,7 +5353,7 @@ var AllChangeEventType = []ChangeEventType{
 
 func (e ChangeEventType) IsValid() bool {
 	switch e {
-	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeDisputeOpened, ChangeEventTypeDisputeWon, ChangeEventTypeDisputeLost, ChangeEventTypeAllotmentReleased, ChangeEventTypeAllotmentCancelled, ChangeEventTypeBlockReleased, ChangeEventTypeEndpointPing:
+	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeBookingNoShowSettled, ChangeEventTypeBookingRoomAssigned, ChangeEventTypeBookingRoomUnassigned, ChangeEventTypeBookingCheckedIn, ChangeEventTypeBookingCheckedOut, ChangeEventTypeRoomOutOfOrder, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeDisputeOpened, ChangeEventTypeDisputeWon, ChangeEventTypeDisputeLost, ChangeEventTypeAllotmentReleased, ChangeEventTypeAllotmentCancelled, ChangeEventTypeBlockReleased, ChangeEventTypeEndpointPing:
 		return true
 	}
 	return false
@@ -5721,6 +6215,64 @@ func (e OrphanSeats) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// Whether a period out of order was ended.
+type OutOfOrderState string
+
+const (
+	// It holds for its nights.
+	OutOfOrderStateOpen OutOfOrderState = "OPEN"
+	// It was ended, and has no night from then on.
+	OutOfOrderStateEnded OutOfOrderState = "ENDED"
+)
+
+var AllOutOfOrderState = []OutOfOrderState{
+	OutOfOrderStateOpen,
+	OutOfOrderStateEnded,
+}
+
+func (e OutOfOrderState) IsValid() bool {
+	switch e {
+	case OutOfOrderStateOpen, OutOfOrderStateEnded:
+		return true
+	}
+	return false
+}
+
+func (e OutOfOrderState) String() string {
+	return string(e)
+}
+
+func (e *OutOfOrderState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = OutOfOrderState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid OutOfOrderState", str)
+	}
+	return nil
+}
+
+func (e OutOfOrderState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *OutOfOrderState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e OutOfOrderState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // What became of the money of a payment.
 type PaymentDisposition string
 
@@ -5941,6 +6493,64 @@ func (e *PaymentStepKind) UnmarshalJSON(b []byte) error {
 }
 
 func (e PaymentStepKind) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Whether guests are put into a room.
+type PhysicalRoomState string
+
+const (
+	// They are.
+	PhysicalRoomStateInUse PhysicalRoomState = "IN_USE"
+	// Nobody is put into it any more.
+	PhysicalRoomStateRetired PhysicalRoomState = "RETIRED"
+)
+
+var AllPhysicalRoomState = []PhysicalRoomState{
+	PhysicalRoomStateInUse,
+	PhysicalRoomStateRetired,
+}
+
+func (e PhysicalRoomState) IsValid() bool {
+	switch e {
+	case PhysicalRoomStateInUse, PhysicalRoomStateRetired:
+		return true
+	}
+	return false
+}
+
+func (e PhysicalRoomState) String() string {
+	return string(e)
+}
+
+func (e *PhysicalRoomState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = PhysicalRoomState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid PhysicalRoomState", str)
+	}
+	return nil
+}
+
+func (e PhysicalRoomState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *PhysicalRoomState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e PhysicalRoomState) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -6235,6 +6845,34 @@ const (
 	RefusalCodeWaitingRoomClosed RefusalCode = "WAITING_ROOM_CLOSED"
 	// The waiting room asks for a proof, and the request has none that is good.
 	RefusalCodeVerificationRequired RefusalCode = "VERIFICATION_REQUIRED"
+	// The room is another guest's on one of the nights.
+	RefusalCodeRoomTaken RefusalCode = "ROOM_TAKEN"
+	// The room has a period out of order on one of the nights.
+	RefusalCodeRoomOutOfOrder RefusalCode = "ROOM_OUT_OF_ORDER"
+	// The room is not used any more.
+	RefusalCodeRoomRetired RefusalCode = "ROOM_RETIRED"
+	// The room is not of the type that was booked, and no upgrade was asked for.
+	RefusalCodeRoomOfOtherType RefusalCode = "ROOM_OF_OTHER_TYPE"
+	// No room of the type is free on all the nights.
+	RefusalCodeNoSingleRoom RefusalCode = "NO_SINGLE_ROOM"
+	// On one of the nights no room of the type is free.
+	RefusalCodeNoRoom RefusalCode = "NO_ROOM"
+	// The guests have no room yet.
+	RefusalCodeNoRoomAssigned RefusalCode = "NO_ROOM_ASSIGNED"
+	// The room has another period out of order on one of the nights.
+	RefusalCodeOutOfOrderOverlap RefusalCode = "OUT_OF_ORDER_OVERLAP"
+	// The period was ended before, or has passed.
+	RefusalCodeOutOfOrderEnded RefusalCode = "OUT_OF_ORDER_ENDED"
+	// At the hotel the date has not come yet, or has passed.
+	RefusalCodeNotDue RefusalCode = "NOT_DUE"
+	// The guests have come.
+	RefusalCodeCheckedIn RefusalCode = "CHECKED_IN"
+	// The guests have not come, or have gone.
+	RefusalCodeNotCheckedIn RefusalCode = "NOT_CHECKED_IN"
+	// Nights of the stay are left that would stay sold.
+	RefusalCodeNightsLeft RefusalCode = "NIGHTS_LEFT"
+	// The guests are not marked as a no-show, or its end was settled before.
+	RefusalCodeNotNoShow RefusalCode = "NOT_NO_SHOW"
 	// Too many want the same units at this moment; try again after retryAfterMs.
 	RefusalCodeBusy RefusalCode = "BUSY"
 	// The selection would leave this one seat alone between others that are taken.
@@ -6302,6 +6940,20 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeWaitingRoomPaused,
 	RefusalCodeWaitingRoomClosed,
 	RefusalCodeVerificationRequired,
+	RefusalCodeRoomTaken,
+	RefusalCodeRoomOutOfOrder,
+	RefusalCodeRoomRetired,
+	RefusalCodeRoomOfOtherType,
+	RefusalCodeNoSingleRoom,
+	RefusalCodeNoRoom,
+	RefusalCodeNoRoomAssigned,
+	RefusalCodeOutOfOrderOverlap,
+	RefusalCodeOutOfOrderEnded,
+	RefusalCodeNotDue,
+	RefusalCodeCheckedIn,
+	RefusalCodeNotCheckedIn,
+	RefusalCodeNightsLeft,
+	RefusalCodeNotNoShow,
 	RefusalCodeBusy,
 	RefusalCodeOrphanSeat,
 	RefusalCodeCompanionSeat,
@@ -6312,7 +6964,7 @@ var AllRefusalCode = []RefusalCode{
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodeTooEarlyToBook, RefusalCodeTooLateToBook, RefusalCodeRatePlanClosed, RefusalCodeTooManyGuests, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether, RefusalCodePromotionCodeInvalid, RefusalCodePromotionUsedUp:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodeTooEarlyToBook, RefusalCodeTooLateToBook, RefusalCodeRatePlanClosed, RefusalCodeTooManyGuests, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeRoomTaken, RefusalCodeRoomOutOfOrder, RefusalCodeRoomRetired, RefusalCodeRoomOfOtherType, RefusalCodeNoSingleRoom, RefusalCodeNoRoom, RefusalCodeNoRoomAssigned, RefusalCodeOutOfOrderOverlap, RefusalCodeOutOfOrderEnded, RefusalCodeNotDue, RefusalCodeCheckedIn, RefusalCodeNotCheckedIn, RefusalCodeNightsLeft, RefusalCodeNotNoShow, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether, RefusalCodePromotionCodeInvalid, RefusalCodePromotionUsedUp:
 		return true
 	}
 	return false
@@ -7046,6 +7698,70 @@ func (e *StaySort) UnmarshalJSON(b []byte) error {
 }
 
 func (e StaySort) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Whether guests have come.
+type StayState string
+
+const (
+	// Not yet.
+	StayStateExpected StayState = "EXPECTED"
+	// They are in the house.
+	StayStateCheckedIn StayState = "CHECKED_IN"
+	// They have gone.
+	StayStateCheckedOut StayState = "CHECKED_OUT"
+	// They did not come.
+	StayStateNoShow StayState = "NO_SHOW"
+)
+
+var AllStayState = []StayState{
+	StayStateExpected,
+	StayStateCheckedIn,
+	StayStateCheckedOut,
+	StayStateNoShow,
+}
+
+func (e StayState) IsValid() bool {
+	switch e {
+	case StayStateExpected, StayStateCheckedIn, StayStateCheckedOut, StayStateNoShow:
+		return true
+	}
+	return false
+}
+
+func (e StayState) String() string {
+	return string(e)
+}
+
+func (e *StayState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = StayState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid StayState", str)
+	}
+	return nil
+}
+
+func (e StayState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *StayState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e StayState) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

@@ -180,6 +180,15 @@ FROM (
     FROM rate_plans t
     WHERE t.tenant_id = @tenant_id AND t.region = @region AND t.id = ANY(@ids::uuid[])
     UNION ALL
+    SELECT h.id, h.property_id, '00000000-0000-0000-0000-000000000000'::uuid AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM physical_rooms h
+    WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.id = ANY(@ids::uuid[])
+    UNION ALL
+    SELECT o.id, h.property_id, '00000000-0000-0000-0000-000000000000'::uuid AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM out_of_order_periods o
+    JOIN physical_rooms h ON h.tenant_id = o.tenant_id AND h.region = o.region AND h.id = o.room_id
+    WHERE o.tenant_id = @tenant_id AND o.region = @region AND o.id = ANY(@ids::uuid[])
+    UNION ALL
     SELECT v.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, v.id AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
     FROM venues v
     WHERE v.tenant_id = @tenant_id AND v.region = @region AND v.id = ANY(@ids::uuid[])

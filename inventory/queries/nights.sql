@@ -1,6 +1,6 @@
 -- name: NightPlansLock :many
 SELECT night, physical, out_of_order, oversell, oversell_percent, allotted, stop_sell, closed_to_arrival, closed_to_departure,
-    min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through, has_allotment
+    min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through, has_allotment, out_of_order_set, out_of_order_rooms
 FROM night_plans
 WHERE tenant_id = @tenant_id AND region = @region AND room_type_id = @room_type_id AND night = ANY(@nights::date[])
 ORDER BY night
@@ -8,10 +8,11 @@ FOR UPDATE;
 
 -- name: NightPlansSet :execrows
 INSERT INTO night_plans (tenant_id, region, room_type_id, night, physical, out_of_order, oversell, oversell_percent, stop_sell,
-    closed_to_arrival, closed_to_departure, min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through)
+    closed_to_arrival, closed_to_departure, min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through,
+    out_of_order_set, out_of_order_rooms)
 SELECT @tenant_id::uuid, @region::text, @room_type_id::uuid, n.night, n.physical, n.out_of_order, n.oversell, NULLIF(n.oversell_percent, -1), n.stop_sell,
     n.closed_to_arrival, n.closed_to_departure, NULLIF(n.min_stay_arrival, 0), NULLIF(n.max_stay_arrival, 0),
-    NULLIF(n.min_stay_through, 0), NULLIF(n.max_stay_through, 0)
+    NULLIF(n.min_stay_through, 0), NULLIF(n.max_stay_through, 0), n.out_of_order_set, n.out_of_order_rooms
 FROM (
     SELECT unnest(@nights::date[]) AS night, unnest(@physicals::bigint[]) AS physical,
         unnest(@out_of_orders::bigint[]) AS out_of_order, unnest(@oversells::bigint[]) AS oversell,
@@ -19,13 +20,15 @@ FROM (
         unnest(@stop_sells::boolean[]) AS stop_sell, unnest(@closed_to_arrivals::boolean[]) AS closed_to_arrival,
         unnest(@closed_to_departures::boolean[]) AS closed_to_departure,
         unnest(@min_stay_arrivals::bigint[]) AS min_stay_arrival, unnest(@max_stay_arrivals::bigint[]) AS max_stay_arrival,
-        unnest(@min_stay_throughs::bigint[]) AS min_stay_through, unnest(@max_stay_throughs::bigint[]) AS max_stay_through) AS n
+        unnest(@min_stay_throughs::bigint[]) AS min_stay_through, unnest(@max_stay_throughs::bigint[]) AS max_stay_through,
+        unnest(@out_of_order_sets::bigint[]) AS out_of_order_set, unnest(@out_of_order_rooms::bigint[]) AS out_of_order_rooms) AS n
 ON CONFLICT (tenant_id, region, room_type_id, night) DO UPDATE
 SET physical = excluded.physical, out_of_order = excluded.out_of_order, oversell = excluded.oversell,
     oversell_percent = excluded.oversell_percent, stop_sell = excluded.stop_sell, closed_to_arrival = excluded.closed_to_arrival,
     closed_to_departure = excluded.closed_to_departure, min_stay_arrival = excluded.min_stay_arrival,
     max_stay_arrival = excluded.max_stay_arrival, min_stay_through = excluded.min_stay_through,
-    max_stay_through = excluded.max_stay_through;
+    max_stay_through = excluded.max_stay_through, out_of_order_set = excluded.out_of_order_set,
+    out_of_order_rooms = excluded.out_of_order_rooms;
 
 -- name: NightRatesSet :execrows
 INSERT INTO night_rates (tenant_id, region, room_type_id, night, amount_minor)
@@ -48,7 +51,7 @@ ORDER BY night;
 
 -- name: NightPlansOf :many
 SELECT night, physical, out_of_order, oversell, oversell_percent, allotted, stop_sell, closed_to_arrival, closed_to_departure,
-    min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through, has_allotment
+    min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through, has_allotment, out_of_order_set, out_of_order_rooms
 FROM night_plans
 WHERE tenant_id = @tenant_id AND region = @region AND room_type_id = @room_type_id
     AND night >= @first_night::date AND night <= @last_night::date

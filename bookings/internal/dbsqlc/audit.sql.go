@@ -1031,6 +1031,144 @@ func (q *Queries) AuditNightsJobs(ctx context.Context, arg AuditNightsJobsParams
 	return items, nil
 }
 
+const auditNoShows = `-- name: AuditNoShows :many
+SELECT r.tenant_id, r.region, r.id, r.booking_id, count(*) OVER () AS violations
+FROM no_show_releases r
+LEFT JOIN (
+    SELECT n.tenant_id, n.region, n.release_id, sum(n.amount_minor)::bigint AS amount_minor, sum(n.fee_minor)::bigint AS fee_minor,
+        sum(CASE WHEN l.state = 'NO_SHOW' AND l.amount_minor = n.amount_minor THEN 0 ELSE 1 END)::bigint AS unsound
+    FROM no_show_lines n
+    LEFT JOIN booking_lines l ON l.tenant_id = n.tenant_id AND l.region = n.region AND l.booking_id = n.booking_id AND l.ordinal = n.ordinal
+    GROUP BY n.tenant_id, n.region, n.release_id) AS p
+    ON p.tenant_id = r.tenant_id AND p.region = r.region AND p.release_id = r.id
+LEFT JOIN (
+    SELECT k.tenant_id, k.region, k.cancellation_id, sum(k.amount_minor)::bigint AS amount_minor, sum(k.fee_minor)::bigint AS fee_minor
+    FROM cancelled_lines k
+    GROUP BY k.tenant_id, k.region, k.cancellation_id) AS c
+    ON c.tenant_id = r.tenant_id AND c.region = r.region AND c.cancellation_id = r.cancellation_id
+WHERE ($1::boolean OR r.tenant_id = $2::uuid)
+    AND (COALESCE(p.unsound, 0) > 0 OR r.fee_minor <> COALESCE(p.fee_minor, 0) + COALESCE(c.fee_minor, 0)
+        OR r.fee_minor + r.refund_minor + r.credited_minor <> COALESCE(p.amount_minor, 0) + COALESCE(c.amount_minor, 0))
+ORDER BY violations
+LIMIT $3
+`
+
+type AuditNoShowsParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditNoShowsRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	BookingID  uuid.UUID
+	Violations int64
+}
+
+// A settled no-show whose line is not marked, or was sold for another price; and a release that does not
+// add up: its fee, refund and what was given back before are the price of its lines.
+func (q *Queries) AuditNoShows(ctx context.Context, arg AuditNoShowsParams) ([]AuditNoShowsRow, error) {
+	rows, err := q.db.Query(ctx, auditNoShows, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditNoShowsRow
+	for rows.Next() {
+		var i AuditNoShowsRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.BookingID,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditOutOfOrder = `-- name: AuditOutOfOrder :many
+SELECT w.tenant_id, w.region, w.id, w.night, w.counted, w.periods, count(*) OVER () AS violations
+FROM (
+    SELECT p.tenant_id, p.region, p.room_type_id AS id, p.night, p.out_of_order_rooms AS counted, COALESCE(c.rooms, 0)::bigint AS periods
+    FROM night_plans p
+    LEFT JOIN (
+        SELECT n.tenant_id, n.region, n.room_type_id, n.night, count(*) AS rooms
+        FROM room_nights n
+        WHERE n.period_id IS NOT NULL
+        GROUP BY n.tenant_id, n.region, n.room_type_id, n.night) AS c
+        ON c.tenant_id = p.tenant_id AND c.region = p.region AND c.room_type_id = p.room_type_id AND c.night = p.night
+    WHERE p.out_of_order_rooms <> COALESCE(c.rooms, 0)
+    UNION ALL
+    SELECT o.tenant_id, o.region, o.id, o.first_night AS night, (o.last_night - o.first_night + 1)::bigint AS counted, COALESCE(c.nights, 0)::bigint AS periods
+    FROM out_of_order_periods o
+    LEFT JOIN (
+        SELECT n.tenant_id, n.region, n.period_id, count(*) AS nights
+        FROM room_nights n
+        WHERE n.period_id IS NOT NULL
+        GROUP BY n.tenant_id, n.region, n.period_id) AS c
+        ON c.tenant_id = o.tenant_id AND c.region = o.region AND c.period_id = o.id
+    WHERE (o.last_night - o.first_night + 1)::bigint <> COALESCE(c.nights, 0)
+        AND NOT (o.state = 'ENDED' AND COALESCE(c.nights, 0) = 0)) AS w
+WHERE $1::boolean OR w.tenant_id = $2::uuid
+ORDER BY violations
+LIMIT $3
+`
+
+type AuditOutOfOrderParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditOutOfOrderRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	Night      civil.Date
+	Counted    int64
+	Periods    int64
+	Violations int64
+}
+
+// A planned night that counts other rooms out of order than have a period on it, and a period without one of
+// its nights.
+func (q *Queries) AuditOutOfOrder(ctx context.Context, arg AuditOutOfOrderParams) ([]AuditOutOfOrderRow, error) {
+	rows, err := q.db.Query(ctx, auditOutOfOrder, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditOutOfOrderRow
+	for rows.Next() {
+		var i AuditOutOfOrderRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.Night,
+			&i.Counted,
+			&i.Periods,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const auditPaidBookings = `-- name: AuditPaidBookings :many
 SELECT b.tenant_id, b.region, b.id, count(*) OVER () AS violations
 FROM bookings b
@@ -1328,6 +1466,64 @@ func (q *Queries) AuditRefundSums(ctx context.Context, arg AuditRefundSumsParams
 			&i.TenantID,
 			&i.Region,
 			&i.ID,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditRoomNights = `-- name: AuditRoomNights :many
+SELECT n.tenant_id, n.region, n.room_id, n.night, count(*) OVER () AS violations
+FROM room_nights n
+LEFT JOIN physical_rooms r ON r.tenant_id = n.tenant_id AND r.region = n.region AND r.id = n.room_id
+LEFT JOIN booking_lines l ON l.tenant_id = n.tenant_id AND l.region = n.region AND l.booking_id = n.booking_id AND l.ordinal = n.ordinal
+LEFT JOIN out_of_order_periods o ON o.tenant_id = n.tenant_id AND o.region = n.region AND o.id = n.period_id
+WHERE ($1::boolean OR n.tenant_id = $2::uuid)
+    AND (r.id IS NULL
+        OR (n.booking_id IS NOT NULL AND (l.booking_id IS NULL OR l.kind <> 'NIGHT' OR l.state NOT IN ('BOOKED', 'NO_SHOW') OR l.night <> n.night
+            OR l.property_id <> r.property_id OR n.slot >= l.quantity))
+        OR (n.period_id IS NOT NULL AND (o.id IS NULL OR o.room_id <> n.room_id OR o.room_type_id <> n.room_type_id
+            OR n.night < o.first_night OR n.night > o.last_night)))
+ORDER BY violations
+LIMIT $3
+`
+
+type AuditRoomNightsParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditRoomNightsRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	RoomID     uuid.UUID
+	Night      civil.Date
+	Violations int64
+}
+
+// A physical room that is given to a line which does not stand, is of another night or hotel, or has fewer
+// rooms; that is of another hotel or type than it says; or that is out of order beyond its period.
+func (q *Queries) AuditRoomNights(ctx context.Context, arg AuditRoomNightsParams) ([]AuditRoomNightsRow, error) {
+	rows, err := q.db.Query(ctx, auditRoomNights, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditRoomNightsRow
+	for rows.Next() {
+		var i AuditRoomNightsRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.RoomID,
+			&i.Night,
 			&i.Violations,
 		); err != nil {
 			return nil, err

@@ -457,6 +457,15 @@ FROM (
     FROM rate_plans t
     WHERE t.tenant_id = $1 AND t.region = $2 AND t.id = ANY($3::uuid[])
     UNION ALL
+    SELECT h.id, h.property_id, '00000000-0000-0000-0000-000000000000'::uuid AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM physical_rooms h
+    WHERE h.tenant_id = $1 AND h.region = $2 AND h.id = ANY($3::uuid[])
+    UNION ALL
+    SELECT o.id, h.property_id, '00000000-0000-0000-0000-000000000000'::uuid AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM out_of_order_periods o
+    JOIN physical_rooms h ON h.tenant_id = o.tenant_id AND h.region = o.region AND h.id = o.room_id
+    WHERE o.tenant_id = $1 AND o.region = $2 AND o.id = ANY($3::uuid[])
+    UNION ALL
     SELECT v.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, v.id AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
     FROM venues v
     WHERE v.tenant_id = $1 AND v.region = $2 AND v.id = ANY($3::uuid[])

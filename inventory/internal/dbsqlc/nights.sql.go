@@ -548,7 +548,7 @@ func (q *Queries) NightEditsRunning(ctx context.Context, arg NightEditsRunningPa
 
 const nightPlansLock = `-- name: NightPlansLock :many
 SELECT night, physical, out_of_order, oversell, oversell_percent, allotted, stop_sell, closed_to_arrival, closed_to_departure,
-    min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through, has_allotment
+    min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through, has_allotment, out_of_order_set, out_of_order_rooms
 FROM night_plans
 WHERE tenant_id = $1 AND region = $2 AND room_type_id = $3 AND night = ANY($4::date[])
 ORDER BY night
@@ -577,6 +577,8 @@ type NightPlansLockRow struct {
 	MinStayThrough    *int64
 	MaxStayThrough    *int64
 	HasAllotment      bool
+	OutOfOrderSet     *int64
+	OutOfOrderRooms   int64
 }
 
 func (q *Queries) NightPlansLock(ctx context.Context, arg NightPlansLockParams) ([]NightPlansLockRow, error) {
@@ -608,6 +610,8 @@ func (q *Queries) NightPlansLock(ctx context.Context, arg NightPlansLockParams) 
 			&i.MinStayThrough,
 			&i.MaxStayThrough,
 			&i.HasAllotment,
+			&i.OutOfOrderSet,
+			&i.OutOfOrderRooms,
 		); err != nil {
 			return nil, err
 		}
@@ -621,7 +625,7 @@ func (q *Queries) NightPlansLock(ctx context.Context, arg NightPlansLockParams) 
 
 const nightPlansOf = `-- name: NightPlansOf :many
 SELECT night, physical, out_of_order, oversell, oversell_percent, allotted, stop_sell, closed_to_arrival, closed_to_departure,
-    min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through, has_allotment
+    min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through, has_allotment, out_of_order_set, out_of_order_rooms
 FROM night_plans
 WHERE tenant_id = $1 AND region = $2 AND room_type_id = $3
     AND night >= $4::date AND night <= $5::date
@@ -651,6 +655,8 @@ type NightPlansOfRow struct {
 	MinStayThrough    *int64
 	MaxStayThrough    *int64
 	HasAllotment      bool
+	OutOfOrderSet     *int64
+	OutOfOrderRooms   int64
 }
 
 func (q *Queries) NightPlansOf(ctx context.Context, arg NightPlansOfParams) ([]NightPlansOfRow, error) {
@@ -683,6 +689,8 @@ func (q *Queries) NightPlansOf(ctx context.Context, arg NightPlansOfParams) ([]N
 			&i.MinStayThrough,
 			&i.MaxStayThrough,
 			&i.HasAllotment,
+			&i.OutOfOrderSet,
+			&i.OutOfOrderRooms,
 		); err != nil {
 			return nil, err
 		}
@@ -696,10 +704,11 @@ func (q *Queries) NightPlansOf(ctx context.Context, arg NightPlansOfParams) ([]N
 
 const nightPlansSet = `-- name: NightPlansSet :execrows
 INSERT INTO night_plans (tenant_id, region, room_type_id, night, physical, out_of_order, oversell, oversell_percent, stop_sell,
-    closed_to_arrival, closed_to_departure, min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through)
+    closed_to_arrival, closed_to_departure, min_stay_arrival, max_stay_arrival, min_stay_through, max_stay_through,
+    out_of_order_set, out_of_order_rooms)
 SELECT $1::uuid, $2::text, $3::uuid, n.night, n.physical, n.out_of_order, n.oversell, NULLIF(n.oversell_percent, -1), n.stop_sell,
     n.closed_to_arrival, n.closed_to_departure, NULLIF(n.min_stay_arrival, 0), NULLIF(n.max_stay_arrival, 0),
-    NULLIF(n.min_stay_through, 0), NULLIF(n.max_stay_through, 0)
+    NULLIF(n.min_stay_through, 0), NULLIF(n.max_stay_through, 0), n.out_of_order_set, n.out_of_order_rooms
 FROM (
     SELECT unnest($4::date[]) AS night, unnest($5::bigint[]) AS physical,
         unnest($6::bigint[]) AS out_of_order, unnest($7::bigint[]) AS oversell,
@@ -707,13 +716,15 @@ FROM (
         unnest($9::boolean[]) AS stop_sell, unnest($10::boolean[]) AS closed_to_arrival,
         unnest($11::boolean[]) AS closed_to_departure,
         unnest($12::bigint[]) AS min_stay_arrival, unnest($13::bigint[]) AS max_stay_arrival,
-        unnest($14::bigint[]) AS min_stay_through, unnest($15::bigint[]) AS max_stay_through) AS n
+        unnest($14::bigint[]) AS min_stay_through, unnest($15::bigint[]) AS max_stay_through,
+        unnest($16::bigint[]) AS out_of_order_set, unnest($17::bigint[]) AS out_of_order_rooms) AS n
 ON CONFLICT (tenant_id, region, room_type_id, night) DO UPDATE
 SET physical = excluded.physical, out_of_order = excluded.out_of_order, oversell = excluded.oversell,
     oversell_percent = excluded.oversell_percent, stop_sell = excluded.stop_sell, closed_to_arrival = excluded.closed_to_arrival,
     closed_to_departure = excluded.closed_to_departure, min_stay_arrival = excluded.min_stay_arrival,
     max_stay_arrival = excluded.max_stay_arrival, min_stay_through = excluded.min_stay_through,
-    max_stay_through = excluded.max_stay_through
+    max_stay_through = excluded.max_stay_through, out_of_order_set = excluded.out_of_order_set,
+    out_of_order_rooms = excluded.out_of_order_rooms
 `
 
 type NightPlansSetParams struct {
@@ -732,6 +743,8 @@ type NightPlansSetParams struct {
 	MaxStayArrivals    []int64
 	MinStayThroughs    []int64
 	MaxStayThroughs    []int64
+	OutOfOrderSets     []int64
+	OutOfOrderRooms    []int64
 }
 
 func (q *Queries) NightPlansSet(ctx context.Context, arg NightPlansSetParams) (int64, error) {
@@ -751,6 +764,8 @@ func (q *Queries) NightPlansSet(ctx context.Context, arg NightPlansSetParams) (i
 		arg.MaxStayArrivals,
 		arg.MinStayThroughs,
 		arg.MaxStayThroughs,
+		arg.OutOfOrderSets,
+		arg.OutOfOrderRooms,
 	)
 	if err != nil {
 		return 0, err
