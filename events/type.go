@@ -10,6 +10,8 @@ const (
 	TypeBookingConfirmed   Type = "booking.confirmed"
 	TypeBookingCancelled   Type = "booking.cancelled"
 	TypeBookingNoShow      Type = "booking.no_show"
+	TypeBookingChanged     Type = "booking.changed"
+	TypeBookingWalked      Type = "booking.walked"
 	TypeRefundRequested    Type = "refund.requested"
 	TypeRefundSucceeded    Type = "refund.succeeded"
 	TypeRefundFailed       Type = "refund.failed"
@@ -50,6 +52,8 @@ func Meanings() []Meaning {
 		{TypeBookingConfirmed, KindBooking, "A hold was paid for and became a booking."},
 		{TypeBookingCancelled, KindBooking, "Lines of a booking were cancelled; their units are for sale again."},
 		{TypeBookingNoShow, KindBooking, "The guests of lines of a booking did not come."},
+		{TypeBookingChanged, KindBooking, "A stay of a booking was moved to other nights or rooms, perhaps of another hotel of the seller."},
+		{TypeBookingWalked, KindBooking, "There is no room for a stay of a booking: its guests are sent elsewhere, and have to be told."},
 		{TypeRefundRequested, KindRefund, "Money is to be given back."},
 		{TypeRefundSucceeded, KindRefund, "The payment provider gave the money back."},
 		{TypeRefundFailed, KindRefund, "The payment provider refused to give the money back; it is asked again, or a person is."},

@@ -117,6 +117,12 @@ const (
 	RefusalRoomClosed RefusalCode = "WAITING_ROOM_CLOSED"
 	// RefusalVerification: the waiting room asks for a proof, and the request has none that is good.
 	RefusalVerification RefusalCode = "VERIFICATION_REQUIRED"
+	// RefusalChangeClosed: the stay is over, or only the seller changes it now.
+	RefusalChangeClosed RefusalCode = "CHANGE_CLOSED"
+	// RefusalAmountNotDue: the amount was settled or waived before.
+	RefusalAmountNotDue RefusalCode = "AMOUNT_NOT_DUE"
+	// RefusalProposalStale: the night has room again, or the proposal would cost something else now.
+	RefusalProposalStale RefusalCode = "PROPOSAL_STALE"
 	// RefusalBusy: too many want the same units at this moment; try again after RetryAfter.
 	RefusalBusy RefusalCode = "BUSY"
 )
@@ -264,6 +270,12 @@ func messageOf(code RefusalCode) string {
 		return "the waiting room has closed"
 	case RefusalVerification:
 		return "the waiting room asks for a proof"
+	case RefusalChangeClosed:
+		return "only the seller can change this now"
+	case RefusalAmountNotDue:
+		return "the amount is not due any more"
+	case RefusalProposalStale:
+		return "the proposal is not good any more"
 	case RefusalBusy:
 		return "too many requests want the same units at this moment"
 	}

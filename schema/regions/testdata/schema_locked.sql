@@ -109,6 +109,12 @@ ALTER TABLE "venues" SET LOCALITY GLOBAL;
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "venues" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "walk_terms" SET (schema_locked = false);
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "walk_terms" SET LOCALITY GLOBAL;
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "walk_terms" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "webhook_endpoints" SET (schema_locked = false);
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "webhook_endpoints" SET LOCALITY GLOBAL;
@@ -210,6 +216,14 @@ ALTER TABLE "checkouts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBL
 ALTER TABLE "checkouts" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "checkouts" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "compensations" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "compensations" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "compensations" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "compensations" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "disputes" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
@@ -482,6 +496,14 @@ ALTER TABLE "shows" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NO
 ALTER TABLE "shows" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "shows" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "stay_changes" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "stay_changes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "stay_changes" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "stay_changes" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "waiting_room_counts" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
