@@ -94,6 +94,9 @@ func (s *Service) SettleAmountDue(ctx context.Context, actor tenants.Actor, inpu
 		if err == nil {
 			err = within(ctx, tx, actor, may, booking)
 		}
+		if fault.KindOf(err) == fault.KindNotFound {
+			return StayChange{}, fault.NotFound("change of a stay")
+		}
 		if err != nil {
 			return StayChange{}, err
 		}

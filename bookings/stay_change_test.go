@@ -328,5 +328,5 @@ func TestMovesThatMakeNoSense(t *testing.T) {
 	expectFault(t, "a room type of nobody", err, fault.KindNotFound)
 	elsewhere := b.Hotel().Stocked("Double", 2, 1, 30)
 	_, err = b.change(b.Owner, booking, 5, 7, func(c *bookings.ChangeStay) { c.RoomType = &elsewhere.ID })
-	expectFault(t, "another hotel", err, fault.KindInvalid)
+	expectFault(t, "another hotel", err, fault.KindNotFound)
 }

@@ -37,6 +37,7 @@ func idKinds() map[string]string {
 		"job": "nights", "Query.nightsJob": "nights", "block": "block", "fromBlock": "block", "toBlock": "block", "Query.seatBlock": "block",
 		"shows": "show", "properties": "prop",
 		"property": "prop", "priceLevel": "level", "priceLevels": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
+		"change": "change", "newRoomType": "room",
 		"member": "member", "binding": "bind", "customerSecret": "csec",
 		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
 		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
@@ -226,6 +227,7 @@ func (h *house) ids() (own map[string]string, guest client) {
 		"presale": h.presaleCode(), "allotment": h.allotment(), "grant": h.grant(guest),
 		"nights": h.nightsJob(), "block": h.houseSeats(h.seats[9]),
 		"refund": refund,
+		"change": h.stayChange(),
 		"evt":    h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
 	}, guest
 }
@@ -427,6 +429,19 @@ func TestOwnIDsAreFound(t *testing.T) {
 			}
 		}
 	}
+}
+
+// stayChange is one of a booking of a guest.
+func (h *house) stayChange() string {
+	h.server.t.Helper()
+	booking := h.book(h.guest(), h.stay(h.double, "2030-03-20", "2030-03-21", 1))
+	var answer struct{ ChangeStay created }
+	h.admin.get(`mutation($input: ChangeStayInput!) { changeStay(input: $input) { ... on StayChange { id } } }`,
+		vars{"input": vars{"requestKey": key(), "booking": booking, "newCheckOut": "2030-03-22"}}, &answer)
+	if answer.ChangeStay.ID == "" {
+		h.server.t.Fatal("the stay was not changed")
+	}
+	return answer.ChangeStay.ID
 }
 
 func (h *house) allotment() string {

@@ -195,7 +195,8 @@ func (m *Move) judgeForm(whole claim, f *facts) error {
 	room, was := f.rooms[m.Stay.RoomType.UUID], m.was()
 	today := room.today
 	if room.property != m.Lines[0].Property.UUID && !m.Elsewhere {
-		return fault.Invalid("newRoomType", "expected a room type of the same hotel")
+		// The same answer as for a room type that does not exist.
+		return fault.NotFound("room type")
 	}
 	if room.currency != m.Hold.Total.Currency {
 		return fault.Invalid("newRoomType", "it is priced in %s, the booking in %s", room.currency, m.Hold.Total.Currency)

@@ -65,8 +65,12 @@ func (n RoomNight) Room(rooms int64) bool {
 // RoomNights says how room types stand on the nights from first to last. A night that is not planned is
 // missing.
 func RoomNights(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, region ids.Region, rooms []uuid.UUID, first, last civil.Date) (map[uuid.UUID]map[civil.Date]RoomNight, error) {
+	now, err := Now(ctx, q)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := dbsqlc.New(q).RoomNights(ctx, dbsqlc.RoomNightsParams{
-		TenantID: tenant.UUID, Region: string(region), RoomTypeIds: rooms, FirstNight: first, LastNight: last,
+		TenantID: tenant.UUID, Region: string(region), RoomTypeIds: rooms, FirstNight: first, LastNight: last, Now: now,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read how nights stand: %w", err)

@@ -7,6 +7,7 @@ package dbsqlc
 
 import (
 	"context"
+	"time"
 
 	"cloud.google.com/go/civil"
 	"github.com/google/uuid"
@@ -42,7 +43,8 @@ func (q *Queries) HoldLinesAdded(ctx context.Context, arg HoldLinesAddedParams) 
 }
 
 const roomNights = `-- name: RoomNights :many
-SELECT p.room_type_id, p.night, p.physical, p.out_of_order, c.held, c.booked, c.shared_free, r.amount_minor
+SELECT p.room_type_id, p.night, p.physical, p.out_of_order, (c.held - COALESCE(d.due, 0))::bigint AS held, c.booked,
+    (c.shared_free + COALESCE(d.due, 0))::bigint AS shared_free, r.amount_minor
 FROM night_plans p
 JOIN (
     SELECT n.room_type_id, n.night, sum(n.held)::bigint AS held, sum(n.booked)::bigint AS booked,
@@ -52,6 +54,14 @@ JOIN (
         AND n.night >= $4::date AND n.night <= $5::date
     GROUP BY n.room_type_id, n.night) AS c ON c.room_type_id = p.room_type_id AND c.night = p.night
 LEFT JOIN night_rates r ON r.tenant_id = p.tenant_id AND r.region = p.region AND r.room_type_id = p.room_type_id AND r.night = p.night
+LEFT JOIN (
+    SELECT l.room_type_id, l.night, sum(l.quantity)::bigint AS due
+    FROM hold_lines l
+    JOIN holds h ON h.tenant_id = l.tenant_id AND h.region = l.region AND h.id = l.hold_id
+    WHERE l.tenant_id = $1 AND l.region = $2 AND l.room_type_id = ANY($3::uuid[])
+        AND l.night >= $4::date AND l.night <= $5::date
+        AND h.state IN ('ACTIVE', 'PROCESSING') AND h.claimable_at <= $6::timestamptz
+    GROUP BY l.room_type_id, l.night) AS d ON d.room_type_id = p.room_type_id AND d.night = p.night
 WHERE p.tenant_id = $1 AND p.region = $2 AND p.room_type_id = ANY($3::uuid[])
     AND p.night >= $4::date AND p.night <= $5::date
 ORDER BY p.room_type_id, p.night
@@ -63,6 +73,7 @@ type RoomNightsParams struct {
 	RoomTypeIds []uuid.UUID
 	FirstNight  civil.Date
 	LastNight   civil.Date
+	Now         time.Time
 }
 
 type RoomNightsRow struct {
@@ -77,7 +88,7 @@ type RoomNightsRow struct {
 }
 
 // What there is and what is taken of nights of room types, over all buckets, and how much the shared
-// bucket has left; with the rate.
+// bucket has left; with the rate. What holds have whose time is over is free.
 func (q *Queries) RoomNights(ctx context.Context, arg RoomNightsParams) ([]RoomNightsRow, error) {
 	rows, err := q.db.Query(ctx, roomNights,
 		arg.TenantID,
@@ -85,6 +96,7 @@ func (q *Queries) RoomNights(ctx context.Context, arg RoomNightsParams) ([]RoomN
 		arg.RoomTypeIds,
 		arg.FirstNight,
 		arg.LastNight,
+		arg.Now,
 	)
 	if err != nil {
 		return nil, err
