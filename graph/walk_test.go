@@ -434,10 +434,10 @@ func TestOwnIDsAreFound(t *testing.T) {
 // stayChange is one of a booking of a guest.
 func (h *house) stayChange() string {
 	h.server.t.Helper()
-	booking := h.book(h.guest(), h.stay(h.double, "2030-03-20", "2030-03-21", 1))
+	booking := h.book(h.guest(), h.stay(h.double, "2030-03-18", "2030-03-19", 1))
 	var answer struct{ ChangeStay created }
 	h.admin.get(`mutation($input: ChangeStayInput!) { changeStay(input: $input) { ... on StayChange { id } } }`,
-		vars{"input": vars{"requestKey": key(), "booking": booking, "newCheckOut": "2030-03-22"}}, &answer)
+		vars{"input": vars{"requestKey": key(), "booking": booking, "newCheckOut": "2030-03-20"}}, &answer)
 	if answer.ChangeStay.ID == "" {
 		h.server.t.Fatal("the stay was not changed")
 	}
