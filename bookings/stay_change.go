@@ -235,6 +235,8 @@ type bookedStay struct {
 	// room and rooms are those of the last night.
 	room  inventory.RoomTypeID
 	rooms int64
+	// plan is the rate plan that the last night was sold as; nil is the standard rate.
+	plan *inventory.RatePlanID
 }
 
 // stayOf finds a stay of a booking.
@@ -254,7 +256,10 @@ func stayOf(booking Booking, item int64) (bookedStay, error) {
 		}
 		switch last := line.Night.AddDays(1); {
 		case len(stay.lines) == 0 || last.After(stay.checkOut):
-			stay.checkOut, stay.room, stay.rooms = last, line.RoomType, line.Quantity
+			stay.checkOut, stay.room, stay.rooms, stay.plan = last, line.RoomType, line.Quantity, nil
+			if plan := line.RatePlan; !plan.IsZero() {
+				stay.plan = &plan
+			}
 		case last == stay.checkOut:
 			stay.rooms += line.Quantity
 		}
@@ -274,7 +279,7 @@ func stayOf(booking Booking, item int64) (bookedStay, error) {
 
 // wanted is the stay as it is to be.
 func (c ChangeStay) wanted(stay bookedStay) (inventory.StayRequest, error) {
-	wanted := inventory.StayRequest{RoomType: stay.room, CheckIn: stay.checkIn, CheckOut: stay.checkOut, Rooms: stay.rooms}
+	wanted := inventory.StayRequest{RoomType: stay.room, CheckIn: stay.checkIn, CheckOut: stay.checkOut, Rooms: stay.rooms, RatePlan: stay.plan}
 	if c.CheckIn != nil {
 		wanted.CheckIn = *c.CheckIn
 	}

@@ -68,6 +68,7 @@ func readLine(d *decoder, field string, line generated.HoldLineInput) inventory.
 		request.Stay = &inventory.StayRequest{
 			RoomType: readID[inventory.RoomTypeKind](d, field+".stay.roomType", line.Stay.RoomType),
 			CheckIn:  line.Stay.CheckIn, CheckOut: line.Stay.CheckOut, Rooms: line.Stay.Rooms,
+			RatePlan: readOptionalID[inventory.RatePlanKind](d, field+".stay.ratePlan", line.Stay.RatePlan), Guests: guestsOf(line.Stay.Guests),
 		}
 	}
 	return request

@@ -97,7 +97,7 @@ func (b *batch) linesOf(w wish, f facts, stock stock) []HoldLine {
 				for _, part := range b.roomsFor(w, f, stock, request.Stay, night) {
 					add(i, HoldLine{
 						Kind: LineKindNight, Property: tenants.PropertyID{Region: b.at.region, UUID: room.property},
-						RoomType: request.Stay.RoomType, Night: night, Bucket: part.bucket, Quantity: part.quantity,
+						RoomType: request.Stay.RoomType, RatePlan: planOf(*request.Stay), Night: night, Bucket: part.bucket, Quantity: part.quantity,
 					}, *f.nights[request.Stay.RoomType.UUID][night].AmountMinor, currency)
 				}
 			}
@@ -227,6 +227,7 @@ func (b *batch) insertHolds(ctx context.Context, out *pipelined, holds []Hold) e
 			code = hold.PresaleCode.UUID
 		}
 		params.PresaleCodeIds = append(params.PresaleCodeIds, code)
+		params.OverridesRestrictions = append(params.OverridesRestrictions, hold.OverridesRestrictions)
 		addLines(&lines, hold)
 	}
 	queries := dbsqlc.New(out)
@@ -366,5 +367,6 @@ func addLines(params *dbsqlc.HoldLinesInsertParams, hold Hold) {
 		params.Buckets = append(params.Buckets, line.Bucket)
 		params.Quantities = append(params.Quantities, line.Quantity)
 		params.Amounts = append(params.Amounts, line.Amount.Minor)
+		params.RatePlanIds = append(params.RatePlanIds, line.RatePlan.UUID)
 	}
 }

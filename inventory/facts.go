@@ -24,6 +24,8 @@ type facts struct {
 	rooms map[uuid.UUID]roomFacts
 	// nights are the plans of the room types, from the first check-in to the last check-out inclusive.
 	nights map[uuid.UUID]map[civil.Date]dbsqlc.NightsForClaimRow
+	// plans are the rate plans that stays name.
+	plans map[uuid.UUID]planFacts
 	// parts are what is set aside of the pools and nights for channels, in the order in which it was, and
 	// partsOf the same by pool or night.
 	parts   []allotmentPart
@@ -64,7 +66,9 @@ type poolFacts struct {
 type roomFacts struct {
 	property uuid.UUID
 	currency money.Currency
-	today    civil.Date
+	// maxGuests is how many one room takes.
+	maxGuests int64
+	today     civil.Date
 	// notSoldBy are those of the claim's channels that do not sell the property.
 	notSoldBy []uuid.UUID
 }
@@ -160,7 +164,7 @@ func (f *facts) readRooms(ctx context.Context, tx pgx.Tx, at place, c claim) err
 		if err != nil {
 			return fmt.Errorf("time zone %q of property %s: %w", row.TimeZone, row.PropertyID, err)
 		}
-		f.rooms[row.ID] = roomFacts{property: row.PropertyID, currency: money.Currency(row.Currency), today: civil.DateOf(f.now.In(zone)), notSoldBy: row.NotSoldBy}
+		f.rooms[row.ID] = roomFacts{property: row.PropertyID, maxGuests: row.MaxGuests, currency: money.Currency(row.Currency), today: civil.DateOf(f.now.In(zone)), notSoldBy: row.NotSoldBy}
 	}
 	return f.readNights(ctx, tx, at, c.stays())
 }

@@ -74,6 +74,11 @@ func (c claim) judgeExists(f facts) error {
 			return fault.NotFound("room type")
 		}
 	}
+	for _, line := range c.lines {
+		if line.Stay != nil && line.Stay.RatePlan != nil && !f.hasPlan(line.Stay.RatePlan.UUID) {
+			return fault.NotFound("rate plan")
+		}
+	}
 	return nil
 }
 
@@ -143,6 +148,12 @@ func judgeStay(line int, stay StayRequest, f facts) []RefusedLine {
 	if nights > f.terms.MaxNightsPerStay {
 		limit := f.terms.MaxNightsPerStay
 		refused = append(refused, RefusedLine{Line: line, Code: RefusalStayTooLong, Limit: &limit})
+	}
+	for _, room := range stay.Guests {
+		if limit := f.rooms[stay.RoomType.UUID].maxGuests; room.Count() > limit {
+			refused = append(refused, RefusedLine{Line: line, Code: RefusalTooManyGuests, Limit: &limit})
+			break
+		}
 	}
 	for night := stay.CheckIn; night.Before(stay.CheckOut); night = night.AddDays(1) {
 		if !f.onSale(stay.RoomType, night) {

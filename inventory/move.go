@@ -323,7 +323,7 @@ func (p movePlan) keepPrice(claimed []HoldLine) {
 		weights = units
 	}
 	for i, share := range money.Apportion(paid, weights) {
-		claimed[i].Amount.Minor = share
+		claimed[i].Amount.Minor, claimed[i].RatePlan = share, p.ended[0].RatePlan
 	}
 }
 

@@ -44,6 +44,8 @@ const (
 	RefusalMinStayThrough RefusalCode = "MIN_STAY_THROUGH"
 	// RefusalMaxStayThrough: stays that include this night must be shorter.
 	RefusalMaxStayThrough RefusalCode = "MAX_STAY_THROUGH"
+	// RefusalTooManyGuests: a room of the stay has more guests than its type takes.
+	RefusalTooManyGuests RefusalCode = "TOO_MANY_GUESTS"
 	// RefusalHouseFull: the property's house limit of the night is reached.
 	RefusalHouseFull RefusalCode = "HOUSE_FULL"
 	// RefusalSaleNotOpen: the show's sale has not begun.
@@ -202,6 +204,8 @@ func messageOf(code RefusalCode) string {
 		return "the stay is shorter than allowed"
 	case RefusalMaxStayArrival, RefusalMaxStayThrough, RefusalStayTooLong:
 		return "the stay is longer than allowed"
+	case RefusalTooManyGuests:
+		return "the room does not take so many guests"
 	case RefusalHouseFull:
 		return "the house is full on this night"
 	case RefusalSaleNotOpen:

@@ -333,6 +333,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("DeleteWebhookEndpointInput", ec.unmarshalInputDeleteWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("EndCustomerSecretInput", ec.unmarshalInputEndCustomerSecretInput),
 			graphql.NewInputUnmarshaler("ExtendHoldInput", ec.unmarshalInputExtendHoldInput),
+			graphql.NewInputUnmarshaler("GuestsInput", ec.unmarshalInputGuestsInput),
 			graphql.NewInputUnmarshaler("HoldLineInput", ec.unmarshalInputHoldLineInput),
 			graphql.NewInputUnmarshaler("HostedPaymentInput", ec.unmarshalInputHostedPaymentInput),
 			graphql.NewInputUnmarshaler("ImportChartInput", ec.unmarshalInputImportChartInput),
@@ -3713,6 +3714,8 @@ enum RefusalCode {
   LIMIT_PER_INSTRUMENT
   "The stay has more nights than the terms allow."
   STAY_TOO_LONG
+  "A room of the stay has more guests than its type takes."
+  TOO_MANY_GUESTS
   "The total differs from the one that was expected."
   PRICE_CHANGED
   "The hold's deadline has passed."
@@ -4662,6 +4665,29 @@ input StayInput {
   How many rooms, 1 to 100.
   """
   rooms: Int! = 1
+  """
+  What the rooms are sold as; by default at the standard rate.
+  """
+  ratePlan: ID
+  """
+  Who comes: one entry for each room, one for all rooms, or none. Then the price is that of the base
+  occupancy.
+  """
+  guests: [GuestsInput!]
+}
+
+"""
+The people in one room.
+"""
+input GuestsInput {
+  """
+  How many adults, 1 to 100.
+  """
+  adults: Int!
+  """
+  The age of each child in full years on the day of arrival, 0 to 17.
+  """
+  childAges: [Int!]! = []
 }
 
 """
@@ -47296,6 +47322,59 @@ func UnmarshalExtendHoldInput(ctx context.Context, raw any) (ExtendHoldInput, er
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputGuestsInput(ctx context.Context, obj any) (GuestsInput, error) {
+	var it GuestsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["childAges"]; !present {
+		asMap["childAges"] = []any{}
+	}
+
+	fieldsInOrder := [...]string{"adults", "childAges"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "adults":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("adults"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Adults = data
+		case "childAges":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("childAges"))
+			data, err := ec.unmarshalNInt2ᚕint64ᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ChildAges = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalGuestsInput unmarshals raw into the GuestsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalGuestsInput(ctx context.Context, raw any) (GuestsInput, error) {
+	var out GuestsInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "GuestsInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputHoldLineInput(ctx context.Context, obj any) (HoldLineInput, error) {
 	var it HoldLineInput
 	if obj == nil {
@@ -50113,7 +50192,7 @@ func (ec *executionContext) unmarshalInputStayInput(ctx context.Context, obj any
 		asMap["rooms"] = 1
 	}
 
-	fieldsInOrder := [...]string{"roomType", "checkIn", "checkOut", "rooms"}
+	fieldsInOrder := [...]string{"roomType", "checkIn", "checkOut", "rooms", "ratePlan", "guests"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -50148,6 +50227,20 @@ func (ec *executionContext) unmarshalInputStayInput(ctx context.Context, obj any
 				return it, err
 			}
 			it.Rooms = data
+		case "ratePlan":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlan"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlan = data
+		case "guests":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("guests"))
+			data, err := ec.unmarshalOGuestsInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Guests = data
 		}
 	}
 	return it, nil
@@ -63440,6 +63533,11 @@ func (ec *executionContext) marshalNGuestSession2ᚖgithubᚗcomᚋholdfastᚋho
 	return ec._GuestSession(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNGuestsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInput(ctx context.Context, v any) (GuestsInput, error) {
+	res, err := ec.unmarshalInputGuestsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNHold2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHold(ctx context.Context, sel ast.SelectionSet, v Hold) graphql.Marshaler {
 	return ec._Hold(ctx, sel, &v)
 }
@@ -66198,6 +66296,23 @@ func (ec *executionContext) marshalODateTime2ᚖtimeᚐTime(ctx context.Context,
 	_ = ctx
 	res := scalar.MarshalDateTime(*v)
 	return res
+}
+
+func (ec *executionContext) unmarshalOGuestsInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInputᚄ(ctx context.Context, v any) ([]GuestsInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]GuestsInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNGuestsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 func (ec *executionContext) marshalOHold2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHold(ctx context.Context, sel ast.SelectionSet, v *Hold) graphql.Marshaler {

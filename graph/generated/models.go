@@ -1535,6 +1535,14 @@ type GuestSession struct {
 	ExpiresAt time.Time `json:"expiresAt"`
 }
 
+// The people in one room.
+type GuestsInput struct {
+	// How many adults, 1 to 100.
+	Adults int64 `json:"adults"`
+	// The age of each child in full years on the day of arrival, 0 to 17.
+	ChildAges []int64 `json:"childAges"`
+}
+
 // A durable lease of units for one buyer until a deadline.
 type Hold struct {
 	// The public id. Knowing it is not enough to see or change the hold.
@@ -3285,6 +3293,11 @@ type StayInput struct {
 	CheckOut civil.Date `json:"checkOut"`
 	// How many rooms, 1 to 100.
 	Rooms int64 `json:"rooms"`
+	// What the rooms are sold as; by default at the standard rate.
+	RatePlan *string `json:"ratePlan"`
+	// Who comes: one entry for each room, one for all rooms, or none. Then the price is that of the base
+	// occupancy.
+	Guests []GuestsInput `json:"guests"`
 }
 
 // What is told as it happens, over Server-Sent Events or a WebSocket.
@@ -5552,6 +5565,8 @@ const (
 	RefusalCodeLimitPerInstrument RefusalCode = "LIMIT_PER_INSTRUMENT"
 	// The stay has more nights than the terms allow.
 	RefusalCodeStayTooLong RefusalCode = "STAY_TOO_LONG"
+	// A room of the stay has more guests than its type takes.
+	RefusalCodeTooManyGuests RefusalCode = "TOO_MANY_GUESTS"
 	// The total differs from the one that was expected.
 	RefusalCodePriceChanged RefusalCode = "PRICE_CHANGED"
 	// The hold's deadline has passed.
@@ -5641,6 +5656,7 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeLimitPerBuyer,
 	RefusalCodeLimitPerInstrument,
 	RefusalCodeStayTooLong,
+	RefusalCodeTooManyGuests,
 	RefusalCodePriceChanged,
 	RefusalCodeHoldExpired,
 	RefusalCodeHoldEnded,
@@ -5676,7 +5692,7 @@ var AllRefusalCode = []RefusalCode{
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeChangeClosed, RefusalCodeAmountNotDue, RefusalCodeProposalStale, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodeTooManyGuests, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeChangeClosed, RefusalCodeAmountNotDue, RefusalCodeProposalStale, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether:
 		return true
 	}
 	return false

@@ -26,7 +26,7 @@ JOIN price_levels l ON l.tenant_id = p.tenant_id AND l.region = p.region AND l.s
 WHERE p.tenant_id = @tenant_id AND p.region = @region AND p.id = ANY(@ids::uuid[]);
 
 -- name: RoomTypesForClaim :many
-SELECT r.id, r.property_id, p.currency, p.time_zone,
+SELECT r.id, r.property_id, r.max_guests, p.currency, p.time_zone,
     ARRAY(
         SELECT c.channel_id
         FROM channel_sales c

@@ -106,7 +106,7 @@ func (q *Queries) PriceLevelsOfShows(ctx context.Context, arg PriceLevelsOfShows
 }
 
 const roomTypesForClaim = `-- name: RoomTypesForClaim :many
-SELECT r.id, r.property_id, p.currency, p.time_zone,
+SELECT r.id, r.property_id, r.max_guests, p.currency, p.time_zone,
     ARRAY(
         SELECT c.channel_id
         FROM channel_sales c
@@ -130,6 +130,7 @@ type RoomTypesForClaimParams struct {
 type RoomTypesForClaimRow struct {
 	ID         uuid.UUID
 	PropertyID uuid.UUID
+	MaxGuests  int64
 	Currency   string
 	TimeZone   string
 	NotSoldBy  []uuid.UUID
@@ -152,6 +153,7 @@ func (q *Queries) RoomTypesForClaim(ctx context.Context, arg RoomTypesForClaimPa
 		if err := rows.Scan(
 			&i.ID,
 			&i.PropertyID,
+			&i.MaxGuests,
 			&i.Currency,
 			&i.TimeZone,
 			&i.NotSoldBy,
