@@ -345,14 +345,14 @@ func (m *Move) judgeRules(whole claim, p movePlan, f facts) ([]RefusedLine, erro
 	sameArrival := sameRoom && was.checkIn == m.Stay.CheckIn
 	sameDeparture := sameRoom && was.checkOut == m.Stay.CheckOut
 	refused = slices.DeleteFunc(refused, func(line RefusedLine) bool {
-		switch line.Code {
-		case RefusalNoSuchNight, RefusalStopSell:
+		switch code := line.Code; {
+		case code == RefusalNoSuchNight || code == RefusalStopSell:
 			return line.Night != nil && !wanted[*line.Night]
-		case RefusalClosedToArrival:
+		case code == RefusalClosedToArrival:
 			return sameArrival
-		case RefusalClosedToDeparture:
+		case code == RefusalClosedToDeparture:
 			return sameDeparture
-		case RefusalMinStayArrival, RefusalMaxStayArrival, RefusalMinStayThrough, RefusalMaxStayThrough, RefusalStayTooLong:
+		case slices.Contains(lengthRules(), code):
 			return sameArrival && sameDeparture
 		}
 		return false
@@ -365,6 +365,11 @@ func (m *Move) judgeRules(whole claim, p movePlan, f facts) ([]RefusedLine, erro
 		refused = append(refused, whole.judgeOffers(m.Hold.Channel, f)...)
 	}
 	return refused, nil
+}
+
+// lengthRules are the rules about how long a stay is.
+func lengthRules() []RefusalCode {
+	return []RefusalCode{RefusalMinStayArrival, RefusalMaxStayArrival, RefusalMinStayThrough, RefusalMaxStayThrough, RefusalStayTooLong}
 }
 
 // batch is the claim of what is wanted, by the careful path.
