@@ -246,6 +246,18 @@ func auditChecks() []auditCheck {
 				return r.Violations, violation(r.TenantID, r.Region, "payment attempt ", r.ID)
 			})
 		}},
+		{"every change of a stay is the sum of its lines", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditStayChanges(ctx, dbsqlc.AuditStayChangesParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditStayChangesRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "change ", r.ID, " of booking ", r.BookingID)
+			})
+		}},
+		{"every line that was changed or walked has its change", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditEndedLines(ctx, dbsqlc.AuditEndedLinesParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditEndedLinesRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "line ", r.Ordinal, " of booking ", r.BookingID)
+			})
+		}},
 		{"every seat set aside is in a block of its show and channel", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
 			rows, err := q.AuditSeatBlocks(ctx, dbsqlc.AuditSeatBlocksParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
 			return list(rows, err, func(r dbsqlc.AuditSeatBlocksRow) (int64, string) {

@@ -43,8 +43,16 @@ const (
 	LineStateBooked    LineState = "BOOKED"
 	LineStateCancelled LineState = "CANCELLED"
 	LineStateNoShow    LineState = "NO_SHOW"
-	LineStateWalked    LineState = "WALKED"
+	// LineStateWalked: there was no room for the guests, who were sent elsewhere.
+	LineStateWalked LineState = "WALKED"
+	// LineStateChanged: a change of the stay gave it back; others took its place.
+	LineStateChanged LineState = "CHANGED"
 )
+
+// Gone reports whether a line in this state has given its unit back.
+func (s LineState) Gone() bool {
+	return s == LineStateCancelled || s == LineStateWalked || s == LineStateChanged
+}
 
 // Contact is who the booking is for.
 type Contact struct {
@@ -104,7 +112,9 @@ func (b Booking) FeesKept() money.Amount {
 func (b Booking) Tax() money.Amount {
 	tax := money.Amount{Currency: b.Total.Currency}
 	for _, line := range b.Lines {
-		tax.Minor += line.Tax.Minor
+		if line.State != LineStateChanged {
+			tax.Minor += line.Tax.Minor
+		}
 	}
 	return tax
 }
@@ -121,6 +131,8 @@ type Line struct {
 	FeeTax money.Amount
 	// Cancellation is the one that cancelled it; nil for none, and for one that is older than they are.
 	Cancellation *uuid.UUID
+	// AddedBy and EndedBy are the changes of the stay that added it and that ended it; nil for none.
+	AddedBy, EndedBy *uuid.UUID
 }
 
 // Cursor is where a page of bookings ended; pages run from the newest.
@@ -180,7 +192,7 @@ func lineOf(region ids.Region, currency money.Currency, row dbsqlc.BookingLinesR
 	line := Line{
 		State: LineState(row.State), Tax: money.Amount{Minor: row.TaxMinor, Currency: currency}, TaxBasisPoints: row.TaxBasisPoints,
 		Fee: money.Amount{Minor: row.FeeMinor, Currency: currency}, FeeTax: money.Amount{Minor: row.FeeTaxMinor, Currency: currency},
-		Cancellation: row.CancellationID,
+		Cancellation: row.CancellationID, AddedBy: row.AddedBy, EndedBy: row.EndedBy,
 		HoldLine: inventory.HoldLine{
 			Ordinal: row.Ordinal, Item: row.Item, Kind: inventory.LineKind(row.Kind), Bucket: row.Bucket, Quantity: row.Quantity,
 			Amount: money.Amount{Minor: row.AmountMinor, Currency: currency},

@@ -164,6 +164,9 @@ func (s *Service) cancelQuotedTx(ctx context.Context, tx pgx.Tx, as canceller, b
 	if err := done.recordTx(ctx, tx, &booking, as.actor); err != nil {
 		return Cancellation{}, err
 	}
+	if err := dropDuesTx(ctx, tx, booking, done.Credited.Minor, done.At); err != nil {
+		return Cancellation{}, err
+	}
 	done.Booking = booking
 	if as.seller {
 		if err := done.auditTx(ctx, tx, as.actor); err != nil {
@@ -212,7 +215,7 @@ func refusable(err error) error {
 func everybody(Booking) bool { return true }
 
 // getBooking reads a booking. For those who may not see it, it does not exist.
-func getBooking(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, id BookingID, sees func(Booking) bool) (Booking, error) {
+func getBooking(ctx context.Context, tx dbsqlc.DBTX, tenant tenants.TenantID, id BookingID, sees func(Booking) bool) (Booking, error) {
 	row, err := dbsqlc.New(tx).BookingGet(ctx, dbsqlc.BookingGetParams{TenantID: tenant.UUID, Region: string(id.Region), ID: id.UUID})
 	if db.IsNoRows(err) {
 		return Booking{}, fault.NotFound("booking")
@@ -315,7 +318,7 @@ func (s *Service) moveTx(ctx context.Context, tx pgx.Tx, booking *Booking, chose
 		if slices.Contains(ordinals, booking.Lines[i].Ordinal) {
 			booking.Lines[i].State = to
 		}
-		if booking.Lines[i].State != LineStateCancelled {
+		if state := booking.Lines[i].State; state != LineStateCancelled && state != LineStateChanged {
 			booking.State = StateBooked
 		}
 	}

@@ -103,6 +103,9 @@ func (c canceller) quoteTx(ctx context.Context, tx pgx.Tx, booking Booking, inpu
 		return Cancellation{}, payments.Attempt{}, err
 	}
 	quote := reckon(booking, chosen, paid.Left().Minor, now, input.WaiveFee)
+	if err := quote.setOffTx(ctx, tx, paid.Left().Minor); err != nil {
+		return Cancellation{}, payments.Attempt{}, err
+	}
 	quote.Reason = input.Reason
 	if differs := input.ExpectedFee != nil && *input.ExpectedFee != quote.Fee || input.ExpectedRefund != nil && *input.ExpectedRefund != quote.Refund; differs {
 		return Cancellation{}, payments.Attempt{}, &ChangedFee{
@@ -157,6 +160,10 @@ func paymentOf(ctx context.Context, tx pgx.Tx, booking Booking) (payments.Attemp
 		if attempt.Disposition == payments.DispositionApplied {
 			return attempt, nil
 		}
+	}
+	if slices.ContainsFunc(booking.Lines, func(line Line) bool { return line.AddedBy != nil }) {
+		// It was sold for nothing, and costs something since its stay was changed.
+		return payments.Attempt{}, nil
 	}
 	return payments.Attempt{}, fmt.Errorf("find the payment of booking %s: none bought it", booking.ID)
 }

@@ -348,7 +348,7 @@ func freeNightsTx(ctx context.Context, tx pgx.Tx, stay DeskStay, number int64, n
 
 // freeRoomsTx frees the physical rooms of lines that move to a state in which nobody sleeps.
 func freeRoomsTx(ctx context.Context, tx pgx.Tx, booking Booking, ordinals []int64, to LineState) error {
-	if to != LineStateCancelled && to != LineStateWalked {
+	if to != LineStateCancelled && to != LineStateWalked && to != LineStateChanged {
 		return nil
 	}
 	if _, err := dbsqlc.New(tx).GuestNightsDelete(ctx, dbsqlc.GuestNightsDeleteParams{

@@ -327,7 +327,7 @@ func TestARoomOutOfOrder(t *testing.T) {
 	_, err = d.assign(full, into(doors[0]))
 	expect(t, "a room out of order", d.refusal(err), "ROOM_OUT_OF_ORDER 3=ROOM_OUT_OF_ORDER")
 	left := func(day int) int64 {
-		calendar, err := d.Inventory.Calendar(t.Context(), d.Owner, d.hotel.Property, []inventory.RoomTypeID{d.room.ID}, d.today.AddDays(day), d.today.AddDays(day))
+		calendar, err := d.Inventory.Calendar(t.Context(), d.Owner, d.hotel.Property, inventory.CalendarQuestion{RoomTypes: []inventory.RoomTypeID{d.room.ID}, First: d.today.AddDays(day), Last: d.today.AddDays(day)})
 		if err != nil || len(calendar.Nights) != 1 {
 			t.Fatalf("%v %v", calendar, err)
 		}

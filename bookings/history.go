@@ -30,6 +30,9 @@ const (
 	UnitExpired   UnitChange = "EXPIRED"
 	UnitSold      UnitChange = "SOLD"
 	UnitCancelled UnitChange = "CANCELLED"
+	UnitMovedIn   UnitChange = "MOVED_IN"
+	UnitMovedOut  UnitChange = "MOVED_OUT"
+	UnitWalked    UnitChange = "WALKED"
 )
 
 // UnitEvent is one step in the history of a seat, a pool or a night.

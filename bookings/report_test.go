@@ -205,7 +205,9 @@ func (b box) compareHistory(t *testing.T, n bookings.OccupiedNight, lines onNigh
 				held -= step.Quantity
 			case bookings.UnitSold:
 				held, booked = held-step.Quantity, booked+step.Quantity
-			case bookings.UnitCancelled:
+			case bookings.UnitMovedIn:
+				booked += step.Quantity
+			case bookings.UnitCancelled, bookings.UnitMovedOut, bookings.UnitWalked:
 				booked -= step.Quantity
 			case bookings.UnitExtended:
 			}

@@ -120,6 +120,7 @@ type Service struct {
 	background sync.WaitGroup
 	// webhooks counts what providers send; see Collector.
 	webhooks *webhookMetrics
+	mover    *inventory.Mover
 }
 
 // NewService needs a migrated database, the payment gateways by provider name, and where to put
@@ -129,6 +130,7 @@ func NewService(d *db.DB, authorizer Authorizer, gateways map[string]payments.Ga
 	return &Service{
 		db: d, authorizer: authorizer, gateways: gateways, jobs: jobs, config: config,
 		inline: make(chan struct{}, config.MaxInline), webhooks: newWebhookMetrics(),
+		mover: inventory.NewMover(d, NewAnnouncer(jobs)),
 	}
 }
 

@@ -10,6 +10,8 @@ const (
 	TypeBookingConfirmed Type = "booking.confirmed"
 	TypeBookingCancelled Type = "booking.cancelled"
 	TypeBookingNoShow    Type = "booking.no_show"
+	TypeBookingChanged   Type = "booking.changed"
+	TypeBookingWalked    Type = "booking.walked"
 	// Of the front desk.
 	TypeBookingNoShowSettled  Type = "booking.no_show_settled"
 	TypeBookingRoomAssigned   Type = "booking.room_assigned"
@@ -66,6 +68,8 @@ func Meanings() []Meaning {
 		{TypeBookingCheckedIn, KindBooking, "Guests of a booking have come."},
 		{TypeBookingCheckedOut, KindBooking, "Guests of a booking have gone."},
 		{TypeRoomOutOfOrder, KindRoom, "A period in which a physical room is out of order was made, shortened or ended."},
+		{TypeBookingChanged, KindBooking, "A stay of a booking was moved to other nights or rooms, perhaps of another hotel of the seller."},
+		{TypeBookingWalked, KindBooking, "There is no room for a stay of a booking: its guests are sent elsewhere, and have to be told."},
 		{TypeRefundRequested, KindRefund, "Money is to be given back."},
 		{TypeRefundSucceeded, KindRefund, "The payment provider gave the money back."},
 		{TypeRefundFailed, KindRefund, "The payment provider refused to give the money back; it is asked again, or a person is."},

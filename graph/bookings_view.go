@@ -21,6 +21,7 @@ func bookingView(b bookings.Booking) generated.Booking {
 		Lines: each(b.Lines, func(l bookings.Line) generated.BookingLine {
 			return generated.BookingLine{
 				Ordinal: l.Ordinal, Item: l.Item, State: generated.BookingLineState(l.State), Unit: unitView(l.HoldLine), Amount: moneyView(l.Amount),
+				AddedBy: changeIDView(b.ID.Region, l.AddedBy), EndedBy: changeIDView(b.ID.Region, l.EndedBy),
 				Tax: moneyView(l.Tax), TaxRate: taxRateView(l.TaxBasisPoints), Fee: moneyView(l.Fee), FeeTax: moneyView(l.FeeTax),
 			}
 		}),

@@ -20,6 +20,7 @@ func (a *Handler) Reports() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /reports/occupancy.csv", a.download("occupancy", a.occupancyRows))
 	mux.HandleFunc("GET /reports/pickup.csv", a.download("pickup", a.pickUpRows))
+	mux.HandleFunc("GET /reports/compensation.csv", a.download("compensation", a.compensationRows))
 	return mux
 }
 

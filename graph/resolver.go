@@ -143,6 +143,7 @@ type Inventory interface {
 
 // Bookings is what the API asks of package bookings; a bookings.Service is one.
 type Bookings interface {
+	Moves
 	Checkout(ctx context.Context, actor tenants.Actor, input bookings.Checkout) (bookings.Outcome, error)
 	CancelBooking(ctx context.Context, actor tenants.Actor, input bookings.Cancel) (bookings.Cancellation, error)
 	ReleaseBlock(ctx context.Context, actor tenants.Actor, requestKey string, id inventory.BlockID) error

@@ -38,6 +38,7 @@ func idKinds() map[string]string {
 		"shows": "show", "properties": "prop", "ratePlan": "plan", "ratePlans": "plan", "parent": "plan",
 		"property": "prop", "priceLevel": "level", "priceLevels": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
 		"promotion": "promotion", "roomTypes": "room",
+		"change": "change", "newRoomType": "room",
 		"member": "member", "binding": "bind", "customerSecret": "csec",
 		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
 		"physicalRoom": "door", "Query.physicalRoom": "door", "outOfOrder": "ooo",
@@ -236,7 +237,8 @@ func (h *house) ids() (own map[string]string, guest client) {
 		"plan":   h.ratePlan("FLEX"),
 		"nights": h.nightsJob(), "block": h.houseSeats(h.seats[9]),
 		"refund": refund, "door": door, "ooo": period,
-		"evt": h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
+		"change": h.stayChange(),
+		"evt":    h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
 	}, guest
 }
 
@@ -438,6 +440,19 @@ func TestOwnIDsAreFound(t *testing.T) {
 			}
 		}
 	}
+}
+
+// stayChange is one of a booking of a guest.
+func (h *house) stayChange() string {
+	h.server.t.Helper()
+	booking := h.book(h.guest(), h.stay(h.double, "2030-03-18", "2030-03-19", 1))
+	var answer struct{ ChangeStay created }
+	h.admin.get(`mutation($input: ChangeStayInput!) { changeStay(input: $input) { ... on StayChange { id } } }`,
+		vars{"input": vars{"requestKey": key(), "booking": booking, "newCheckOut": "2030-03-20"}}, &answer)
+	if answer.ChangeStay.ID == "" {
+		h.server.t.Fatal("the stay was not changed")
+	}
+	return answer.ChangeStay.ID
 }
 
 func (h *house) allotment() string {

@@ -157,6 +157,12 @@ const (
 	RefusalNightsLeft RefusalCode = "NIGHTS_LEFT"
 	// RefusalNotNoShow: the guests are not marked as a no-show, or its end was settled before.
 	RefusalNotNoShow RefusalCode = "NOT_NO_SHOW"
+	// RefusalChangeClosed: the stay is over, or only the seller changes it now.
+	RefusalChangeClosed RefusalCode = "CHANGE_CLOSED"
+	// RefusalAmountNotDue: the amount was settled or waived before.
+	RefusalAmountNotDue RefusalCode = "AMOUNT_NOT_DUE"
+	// RefusalProposalStale: the night has room again, or the proposal would cost something else now.
+	RefusalProposalStale RefusalCode = "PROPOSAL_STALE"
 	// RefusalBusy: too many want the same units at this moment; try again after RetryAfter.
 	RefusalBusy RefusalCode = "BUSY"
 )
@@ -326,6 +332,12 @@ func messageOf(code RefusalCode) string {
 		return "the period out of order cannot be made or changed so"
 	case RefusalNotDue, RefusalCheckedIn, RefusalNotCheckedIn, RefusalNightsLeft, RefusalNotNoShow:
 		return "the stay is not where this can be done"
+	case RefusalChangeClosed:
+		return "only the seller can change this now"
+	case RefusalAmountNotDue:
+		return "the amount is not due any more"
+	case RefusalProposalStale:
+		return "the proposal is not good any more"
 	case RefusalBusy:
 		return "too many requests want the same units at this moment"
 	}

@@ -61,6 +61,12 @@ const (
 	ActionBookingCancel    Action = "booking.cancel"
 	ActionBookingCancelAny Action = "booking.cancel_any"
 	ActionBookingNoShow    Action = "booking.noshow"
+	ActionBookingChange    Action = "booking.change"
+	ActionBookingChangeAny Action = "booking.change_any"
+	ActionBookingSettle    Action = "booking.settle"
+	ActionCompensationRead Action = "compensation.read"
+	ActionCompensate       Action = "compensation.decide"
+	ActionWalkTermsSet     Action = "walkterms.set"
 
 	ActionPaymentRead  Action = "payment.read"
 	ActionRefundCreate Action = "refund.create"
@@ -161,6 +167,12 @@ func Meanings() []Meaning {
 		{ActionBookingCancel, "Cancel bookings of one's own"},
 		{ActionBookingCancelAny, "Cancel anybody's booking in the tenant"},
 		{ActionBookingNoShow, "Mark a guest who did not arrive"},
+		{ActionBookingChange, "Move stays of one's own bookings, as long as what is given back is free to cancel"},
+		{ActionBookingChangeAny, "Move stays of anybody's booking in the tenant"},
+		{ActionBookingSettle, "Settle or waive what a moved stay still costs"},
+		{ActionCompensationRead, "See proposals for guests without a room, and what walking them costs"},
+		{ActionCompensate, "Upgrade or walk guests for whom there is no room"},
+		{ActionWalkTermsSet, "Set what walking guests costs"},
 		{ActionPaymentRead, "See the payment attempts of what one may see"},
 		{ActionRefundCreate, "Give money back outside a cancellation"},
 		{ActionAuditRun, "Check that stock, bookings and money agree"},

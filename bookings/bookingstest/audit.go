@@ -49,10 +49,12 @@ func (s *Shop) Sold() map[money.Currency]int64 {
 		FROM (
 			SELECT b.currency, l.amount_minor AS minor
 			FROM bookings b
-			JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.state <> 'CANCELLED'
+			JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.state NOT IN ('CANCELLED', 'CHANGED')
 			WHERE b.tenant_id = $1
 			UNION ALL
 			SELECT currency, fee_minor + credited_minor AS minor FROM cancellations WHERE tenant_id = $1
+			UNION ALL
+			SELECT currency, fee_minor + credited_minor - due_minor AS minor FROM stay_changes WHERE tenant_id = $1
 			UNION ALL
 			SELECT currency, -amount_minor AS minor FROM booking_refunds WHERE tenant_id = $1) AS d
 		GROUP BY d.currency`, s.ID.UUID)

@@ -73,7 +73,7 @@ LIMIT @max_rows;
 
 -- name: BookingLines :many
 SELECT l.booking_id, l.ordinal, l.item, l.kind, l.show_id, l.seat_id, l.pool_id, l.shard, l.property_id, l.room_type_id, l.night,
-    l.bucket, l.quantity, l.amount_minor, l.rate_plan_id, l.state, l.tax_basis_points, l.tax_minor, c.cancellation_id,
+    l.bucket, l.quantity, l.amount_minor, l.rate_plan_id, l.state, l.tax_basis_points, l.tax_minor, l.added_by, l.ended_by, c.cancellation_id,
     COALESCE(c.fee_minor, 0)::bigint AS fee_minor, COALESCE(c.fee_tax_minor, 0)::bigint AS fee_tax_minor
 FROM booking_lines l
 LEFT JOIN cancelled_lines c ON c.tenant_id = l.tenant_id AND c.region = l.region AND c.booking_id = l.booking_id AND c.ordinal = l.ordinal

@@ -14,7 +14,7 @@ WHERE b.tenant_id = @tenant_id AND b.region = @region
         SELECT 1
         FROM booking_lines l
         WHERE l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.night = @night::date
-            AND l.room_type_id = ANY(@room_type_ids::uuid[]) AND l.state <> 'CANCELLED')
+            AND l.room_type_id = ANY(@room_type_ids::uuid[]) AND l.state NOT IN ('CANCELLED', 'CHANGED', 'WALKED'))
 ORDER BY b.booked_at DESC, b.id DESC
 LIMIT @max_rows;
 
@@ -114,7 +114,7 @@ LIMIT @max_rows;
 -- name: NightHistory :many
 -- As SeatHistory, of one night of a room type.
 WITH u AS (
-    SELECT l.hold_id, l.ordinal, l.quantity
+    SELECT l.hold_id, l.ordinal, l.quantity, l.added_by
     FROM hold_lines l
     WHERE l.tenant_id = @tenant_id AND l.region = @region AND l.room_type_id = @room_type_id AND l.night = @night::date)
 SELECT e.at, e.step, e.hold_id, e.ordinal, e.quantity, e.change, e.booking_id, e.channel_id, e.actor, e.reason
@@ -123,12 +123,14 @@ FROM (
         h.channel_id, (h.buyer_kind || ' ' || h.buyer_id::text)::text AS actor, ''::text AS reason
     FROM u
     JOIN holds h ON h.tenant_id = @tenant_id AND h.region = @region AND h.id = u.hold_id
+    WHERE u.added_by IS NULL
     UNION ALL
     SELECT c.changed_at AS at, 2::bigint AS step, u.hold_id, u.ordinal, u.quantity, c.change, NULL::uuid AS booking_id,
         h.channel_id, c.actor, ''::text AS reason
     FROM u
     JOIN holds h ON h.tenant_id = @tenant_id AND h.region = @region AND h.id = u.hold_id
     JOIN hold_changes c ON c.tenant_id = @tenant_id AND c.region = @region AND c.hold_id = u.hold_id
+    WHERE u.added_by IS NULL
     UNION ALL
     SELECT h.ended_at AS at, 3::bigint AS step, u.hold_id, u.ordinal, u.quantity,
         CASE WHEN h.state = 'EXPIRED' THEN 'EXPIRED' ELSE 'RELEASED' END AS change, NULL::uuid AS booking_id,
@@ -145,6 +147,23 @@ FROM (
         b.channel_id, (b.buyer_kind || ' ' || b.buyer_id::text)::text AS actor, ''::text AS reason
     FROM u
     JOIN bookings b ON b.tenant_id = @tenant_id AND b.region = @region AND b.hold_id = u.hold_id
+    WHERE u.added_by IS NULL
+    UNION ALL
+    SELECT m.changed_at AS at, 4::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'MOVED_IN'::text AS change, b.id AS booking_id,
+        b.channel_id,
+        CASE WHEN m.session_id IS NULL THEN 'KEY ' || m.key_id::text ELSE 'GUEST ' || m.session_id::text END AS actor, m.reason
+    FROM u
+    JOIN bookings b ON b.tenant_id = @tenant_id AND b.region = @region AND b.hold_id = u.hold_id
+    JOIN stay_changes m ON m.tenant_id = @tenant_id AND m.region = @region AND m.id = u.added_by
+    UNION ALL
+    SELECT m.changed_at AS at, 6::bigint AS step, u.hold_id, u.ordinal, u.quantity,
+        CASE WHEN m.kind = 'WALK' THEN 'WALKED' ELSE 'MOVED_OUT' END AS change, b.id AS booking_id,
+        b.channel_id,
+        CASE WHEN m.session_id IS NULL THEN 'KEY ' || m.key_id::text ELSE 'GUEST ' || m.session_id::text END AS actor, m.reason
+    FROM u
+    JOIN bookings b ON b.tenant_id = @tenant_id AND b.region = @region AND b.hold_id = u.hold_id
+    JOIN booking_lines l ON l.tenant_id = @tenant_id AND l.region = @region AND l.booking_id = b.id AND l.ordinal = u.ordinal
+    JOIN stay_changes m ON m.tenant_id = @tenant_id AND m.region = @region AND m.id = l.ended_by
     UNION ALL
     SELECT x.cancelled_at AS at, 5::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'CANCELLED'::text AS change, b.id AS booking_id,
         b.channel_id,
@@ -178,25 +197,28 @@ FROM hold_lines h
 JOIN bookings b ON b.tenant_id = h.tenant_id AND b.region = h.region AND b.hold_id = h.hold_id
 JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.ordinal = h.ordinal
 WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.room_type_id = ANY(@room_type_ids::uuid[])
-    AND h.night >= @first_night::date AND h.night <= @last_night::date AND l.state <> 'CANCELLED'
+    AND h.night >= @first_night::date AND h.night <= @last_night::date AND l.state NOT IN ('CANCELLED', 'CHANGED', 'WALKED')
 GROUP BY l.room_type_id, l.night
 ORDER BY l.night, l.room_type_id;
 
 -- name: PickUpOfProperty :many
 -- What was sold and what was cancelled of each night from one moment up to, but not at, another, and
--- what was on the books at both.
+-- what was on the books at both. What a change of a stay has added was sold then, and what it has ended,
+-- cancelled.
 SELECT h.room_type_id::uuid AS room_type_id, h.night::date AS night,
-    sum(CASE WHEN b.booked_at >= @since::timestamptz AND b.booked_at < @until::timestamptz THEN l.quantity ELSE 0 END)::bigint AS sold,
-    sum(CASE WHEN x.cancelled_at >= @since::timestamptz AND x.cancelled_at < @until::timestamptz THEN l.quantity ELSE 0 END)::bigint AS cancelled,
-    sum(CASE WHEN b.booked_at < @since::timestamptz AND (x.cancelled_at IS NULL OR x.cancelled_at >= @since::timestamptz) THEN l.quantity ELSE 0 END)::bigint AS rooms_before,
-    sum(CASE WHEN b.booked_at < @until::timestamptz AND (x.cancelled_at IS NULL OR x.cancelled_at >= @until::timestamptz) THEN l.quantity ELSE 0 END)::bigint AS rooms_after,
-    sum(CASE WHEN b.booked_at < @since::timestamptz AND (x.cancelled_at IS NULL OR x.cancelled_at >= @since::timestamptz) THEN l.amount_minor ELSE 0 END)::bigint AS revenue_before,
-    sum(CASE WHEN b.booked_at < @until::timestamptz AND (x.cancelled_at IS NULL OR x.cancelled_at >= @until::timestamptz) THEN l.amount_minor ELSE 0 END)::bigint AS revenue_after
+    sum(CASE WHEN COALESCE(ca.changed_at, b.booked_at) >= @since::timestamptz AND COALESCE(ca.changed_at, b.booked_at) < @until::timestamptz THEN l.quantity ELSE 0 END)::bigint AS sold,
+    sum(CASE WHEN COALESCE(x.cancelled_at, ce.changed_at) >= @since::timestamptz AND COALESCE(x.cancelled_at, ce.changed_at) < @until::timestamptz THEN l.quantity ELSE 0 END)::bigint AS cancelled,
+    sum(CASE WHEN COALESCE(ca.changed_at, b.booked_at) < @since::timestamptz AND (COALESCE(x.cancelled_at, ce.changed_at) IS NULL OR COALESCE(x.cancelled_at, ce.changed_at) >= @since::timestamptz) THEN l.quantity ELSE 0 END)::bigint AS rooms_before,
+    sum(CASE WHEN COALESCE(ca.changed_at, b.booked_at) < @until::timestamptz AND (COALESCE(x.cancelled_at, ce.changed_at) IS NULL OR COALESCE(x.cancelled_at, ce.changed_at) >= @until::timestamptz) THEN l.quantity ELSE 0 END)::bigint AS rooms_after,
+    sum(CASE WHEN COALESCE(ca.changed_at, b.booked_at) < @since::timestamptz AND (COALESCE(x.cancelled_at, ce.changed_at) IS NULL OR COALESCE(x.cancelled_at, ce.changed_at) >= @since::timestamptz) THEN l.amount_minor ELSE 0 END)::bigint AS revenue_before,
+    sum(CASE WHEN COALESCE(ca.changed_at, b.booked_at) < @until::timestamptz AND (COALESCE(x.cancelled_at, ce.changed_at) IS NULL OR COALESCE(x.cancelled_at, ce.changed_at) >= @until::timestamptz) THEN l.amount_minor ELSE 0 END)::bigint AS revenue_after
 FROM hold_lines h
 JOIN bookings b ON b.tenant_id = h.tenant_id AND b.region = h.region AND b.hold_id = h.hold_id
 JOIN booking_lines l ON l.tenant_id = b.tenant_id AND l.region = b.region AND l.booking_id = b.id AND l.ordinal = h.ordinal
 LEFT JOIN cancelled_lines k ON k.tenant_id = l.tenant_id AND k.region = l.region AND k.booking_id = l.booking_id AND k.ordinal = l.ordinal
 LEFT JOIN cancellations x ON x.tenant_id = k.tenant_id AND x.region = k.region AND x.id = k.cancellation_id
+LEFT JOIN stay_changes ca ON ca.tenant_id = l.tenant_id AND ca.region = l.region AND ca.id = l.added_by
+LEFT JOIN stay_changes ce ON ce.tenant_id = l.tenant_id AND ce.region = l.region AND ce.id = l.ended_by
 WHERE h.tenant_id = @tenant_id AND h.region = @region AND h.room_type_id = ANY(@room_type_ids::uuid[])
     AND h.night >= @first_night::date AND h.night <= @last_night::date
 GROUP BY h.room_type_id, h.night

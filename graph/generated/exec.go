@@ -82,6 +82,7 @@ type BookingResolver interface {
 	RefundedTotal(ctx context.Context, obj *Booking) (*Money, error)
 	Cancellations(ctx context.Context, obj *Booking) ([]Cancellation, error)
 
+	StayChanges(ctx context.Context, obj *Booking) ([]StayChange, error)
 	StayPrices(ctx context.Context, obj *Booking) ([]HeldStayPrice, error)
 }
 type EventResolver interface {
@@ -148,6 +149,11 @@ type MutationResolver interface {
 	BindRole(ctx context.Context, input BindRoleInput) (*Member, error)
 	UnbindRole(ctx context.Context, input UnbindRoleInput) (*Member, error)
 	RemoveMember(ctx context.Context, input RemoveMemberInput) (*Member, error)
+	ChangeStay(ctx context.Context, input ChangeStayInput) (ChangeStayResult, error)
+	SettleAmountDue(ctx context.Context, input SettleAmountDueInput) (SettleAmountDueResult, error)
+	WaiveAmountDue(ctx context.Context, input WaiveAmountDueInput) (SettleAmountDueResult, error)
+	Compensate(ctx context.Context, input CompensateInput) (ChangeStayResult, error)
+	SetWalkTerms(ctx context.Context, input SetWalkTermsInput) (*WalkTerms, error)
 	SetNights(ctx context.Context, input SetNightsInput) (*NightsSet, error)
 	CancelNightsJob(ctx context.Context, job string) (*NightsJob, error)
 	ApplyOversellAdvice(ctx context.Context, input OversellAdviceInput) (*OversellApplied, error)
@@ -207,6 +213,8 @@ type PropertyResolver interface {
 
 	RoomTypes(ctx context.Context, obj *Property) ([]RoomType, error)
 	Calendar(ctx context.Context, obj *Property, from civil.Date, to civil.Date, roomTypes []string, ratePlan *string, guests *GuestsInput) (*Calendar, error)
+	WalkTerms(ctx context.Context, obj *Property) (*WalkTerms, error)
+	CompensationReport(ctx context.Context, obj *Property, from civil.Date, to civil.Date) (*CompensationReport, error)
 	RatePlans(ctx context.Context, obj *Property) ([]RatePlan, error)
 	BookingWindow(ctx context.Context, obj *Property) (*BookingWindow, error)
 	Occupancy(ctx context.Context, obj *Property, from civil.Date, to civil.Date) (*OccupancyReport, error)
@@ -236,6 +244,8 @@ type QueryResolver interface {
 	WebhookDeliveries(ctx context.Context, endpoint string, region string, state *WebhookDeliveryState, first int64, after *string) (*WebhookDeliveryConnection, error)
 	Hold(ctx context.Context, id string) (*Hold, error)
 	Members(ctx context.Context, first int64, after *string) (*MemberConnection, error)
+	CompensationProposals(ctx context.Context, property string, night civil.Date) (*CompensationProposals, error)
+	AmountsDue(ctx context.Context, region string, first int64, after *string) (*StayChangeConnection, error)
 	NightsJob(ctx context.Context, id string) (*NightsJob, error)
 	NightsJobs(ctx context.Context, property string, first int64, after *string) (*NightsJobConnection, error)
 	OversoldNights(ctx context.Context, property string, from civil.Date, to civil.Date, first int64, after *string) (*OversoldNightConnection, error)
@@ -365,9 +375,11 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("CancellationStepInput", ec.unmarshalInputCancellationStepInput),
 			graphql.NewInputUnmarshaler("ChangePresaleCodeInput", ec.unmarshalInputChangePresaleCodeInput),
 			graphql.NewInputUnmarshaler("ChangeSeatBlockInput", ec.unmarshalInputChangeSeatBlockInput),
+			graphql.NewInputUnmarshaler("ChangeStayInput", ec.unmarshalInputChangeStayInput),
 			graphql.NewInputUnmarshaler("CheckInInput", ec.unmarshalInputCheckInInput),
 			graphql.NewInputUnmarshaler("CheckOutInput", ec.unmarshalInputCheckOutInput),
 			graphql.NewInputUnmarshaler("CheckoutInput", ec.unmarshalInputCheckoutInput),
+			graphql.NewInputUnmarshaler("CompensateInput", ec.unmarshalInputCompensateInput),
 			graphql.NewInputUnmarshaler("ContactInput", ec.unmarshalInputContactInput),
 			graphql.NewInputUnmarshaler("CreateAllotmentInput", ec.unmarshalInputCreateAllotmentInput),
 			graphql.NewInputUnmarshaler("CreateChannelInput", ec.unmarshalInputCreateChannelInput),
@@ -448,6 +460,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("SetTaxRateInput", ec.unmarshalInputSetTaxRateInput),
 			graphql.NewInputUnmarshaler("SetTaxesAndFeesInput", ec.unmarshalInputSetTaxesAndFeesInput),
 			graphql.NewInputUnmarshaler("SetTermsInput", ec.unmarshalInputSetTermsInput),
+			graphql.NewInputUnmarshaler("SetWalkTermsInput", ec.unmarshalInputSetWalkTermsInput),
+			graphql.NewInputUnmarshaler("SettleAmountDueInput", ec.unmarshalInputSettleAmountDueInput),
 			graphql.NewInputUnmarshaler("StayChargeInput", ec.unmarshalInputStayChargeInput),
 			graphql.NewInputUnmarshaler("StayFilterInput", ec.unmarshalInputStayFilterInput),
 			graphql.NewInputUnmarshaler("StayInput", ec.unmarshalInputStayInput),
@@ -459,6 +473,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("UpdateRoomInput", ec.unmarshalInputUpdateRoomInput),
 			graphql.NewInputUnmarshaler("UpdateWaitingRoomInput", ec.unmarshalInputUpdateWaitingRoomInput),
 			graphql.NewInputUnmarshaler("UpdateWebhookEndpointInput", ec.unmarshalInputUpdateWebhookEndpointInput),
+			graphql.NewInputUnmarshaler("WaiveAmountDueInput", ec.unmarshalInputWaiveAmountDueInput),
 			graphql.NewInputUnmarshaler("WebhookEndpointInput", ec.unmarshalInputWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("ZoneRowInput", ec.unmarshalInputZoneRowInput),
 		)
@@ -2751,8 +2766,10 @@ enum BookingLineState {
   CANCELLED
   "The guest did not arrive."
   NO_SHOW
-  "The guest was moved elsewhere."
+  "There was no room for the guests, who were sent elsewhere; its unit was given back."
   WALKED
+  "A change of the stay gave it back; other lines took its place."
+  CHANGED
 }
 
 """
@@ -3898,6 +3915,12 @@ enum RefusalCode {
   NIGHTS_LEFT
   "The guests are not marked as a no-show, or its end was settled before."
   NOT_NO_SHOW
+  "The stay is over, or only the seller changes it now."
+  CHANGE_CLOSED
+  "The amount was settled or waived before."
+  AMOUNT_NOT_DUE
+  "The night has room again, the rooms of the proposal are gone, or it would cost something else now."
+  PROPOSAL_STALE
   "Too many want the same units at this moment; try again after retryAfterMs."
   BUSY
 }
@@ -5108,6 +5131,10 @@ enum ChangeEventType {
   BOOKING_CHECKED_OUT
   "A period in which a physical room is out of order was made, shortened or ended."
   ROOM_OUT_OF_ORDER
+  "A stay of a booking was moved to other nights or rooms, perhaps of another hotel of the seller."
+  BOOKING_CHANGED
+  "There is no room for a stay of a booking: its guests are sent elsewhere, and have to be told."
+  BOOKING_WALKED
   "Money is to be given back."
   REFUND_REQUESTED
   "The payment provider gave the money back."
@@ -6491,6 +6518,690 @@ input RemoveMemberInput {
   The member.
   """
   member: ID!
+}
+`, BuiltIn: false},
+	{Name: "../schema/moves.graphqls", Input: `extend type Query {
+  """
+  What can be done where more rooms of a hotel are booked on a night than can be slept in, the best first.
+  """
+  compensationProposals(
+    "The hotel."
+    property: ID!
+    "The night."
+    night: Date!
+  ): CompensationProposals!
+  """
+  Changes of stays that have left something to be paid at the hotel, the longest due first.
+  """
+  amountsDue(
+    "Which region, such as \"eu\"."
+    region: String!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): StayChangeConnection!
+}
+
+extend type Mutation {
+  """
+  Moves a stay of a booking to other dates, another room type of the same hotel, or another number of rooms,
+  all at once: what is new is claimed by the rules and limits of a hold, what is old is given back, and what
+  stays keeps its price. When it is refused, the booking is as it was. A dry run says what it would do.
+
+  Guests and partners change bookings of their own as long as what is given back is free to cancel; staff
+  change any while the stay is not over.
+  """
+  changeStay(
+    "Which stay, and what is to become of it."
+    input: ChangeStayInput!
+  ): ChangeStayResult!
+  """
+  Records that what a change has left to be paid was paid at the hotel.
+  """
+  settleAmountDue(
+    "How it was paid."
+    input: SettleAmountDueInput!
+  ): SettleAmountDueResult!
+  """
+  Records that what a change has left to be paid need not be paid.
+  """
+  waiveAmountDue(
+    "Why not."
+    input: WaiveAmountDueInput!
+  ): SettleAmountDueResult!
+  """
+  Carries a proposal of compensationProposals out, all of it or nothing, and records what it costs. One that
+  is not good any more is refused.
+  """
+  compensate(
+    "Which proposal."
+    input: CompensateInput!
+  ): ChangeStayResult!
+  """
+  Says what it costs a hotel to send guests elsewhere, for each room.
+  """
+  setWalkTerms(
+    "Where, and how much."
+    input: SetWalkTermsInput!
+  ): WalkTerms!
+}
+
+extend type Property {
+  """
+  What it costs to send guests elsewhere; null when nobody has said.
+  """
+  walkTerms: WalkTerms
+  """
+  What guests without a room have cost, by the night that had none. On CockroachDB the answer may be five
+  seconds old. The same as CSV: GET /reports/compensation.csv with property, from and to.
+  """
+  compensationReport(
+    "The first night."
+    from: Date!
+    "The last night, at most 365 days after the first."
+    to: Date!
+  ): CompensationReport!
+}
+
+extend type Booking {
+  """
+  What became of its stays after the sale, the earliest first.
+  """
+  stayChanges: [StayChange!]!
+}
+
+extend type BookingLine {
+  """
+  The change of the stay that added it; null when it was sold with the booking.
+  """
+  addedBy: ID
+  """
+  The change of the stay that ended it; null for none.
+  """
+  endedBy: ID
+}
+
+"""
+What is to become of a stay of a booking. What is left out stays as it is.
+"""
+input ChangeStayInput {
+  """
+  The request's own key, 1 to 255 characters. A dry run does not use it up.
+  """
+  requestKey: String!
+  """
+  The booking.
+  """
+  booking: ID!
+  """
+  Which of its stays, as its lines say.
+  """
+  item: Int! = 0
+  """
+  The new day of arrival.
+  """
+  newCheckIn: Date
+  """
+  The new day of departure.
+  """
+  newCheckOut: Date
+  """
+  The room type of all nights that are not past; without it, nights that stay keep theirs.
+  """
+  newRoomType: ID
+  """
+  How many rooms on all nights that are not past; without it, nights that stay keep as many as they have.
+  """
+  rooms: Int
+  """
+  The booking's total after the change, as it was shown; if it is another one now, nothing is done.
+  """
+  expectedTotal: MoneyInput
+  """
+  The refund that was shown; if it is another one now, nothing is done.
+  """
+  expectedRefund: MoneyInput
+  """
+  Only say what would be done.
+  """
+  dryRun: Boolean! = false
+  """
+  Keep no fee of what is given back. For staff, with a reason.
+  """
+  waiveFee: Boolean! = false
+  """
+  Why the restrictions of nights are lifted, for who may lift them.
+  """
+  overrideReason: String
+  """
+  Why, up to 200 characters; it is recorded.
+  """
+  reason: String
+}
+
+"""
+The change, or why it was refused.
+"""
+union ChangeStayResult = StayChange | StayChangeRefused
+
+"""
+A change of one stay of a booking. returned + due = added + fee + refund + credited.
+"""
+type StayChange {
+  """
+  The public id; null in a dry run.
+  """
+  id: ID
+  """
+  Why it was changed.
+  """
+  kind: StayChangeKind!
+  """
+  The booking as it stands, in a dry run as it would stand.
+  """
+  booking: Booking!
+  """
+  Which of its stays.
+  """
+  item: Int!
+  """
+  When.
+  """
+  at: DateTime!
+  """
+  The numbers of the lines that ended.
+  """
+  endedLines: [Int!]!
+  """
+  The numbers of the lines that took their place.
+  """
+  addedLines: [Int!]!
+  """
+  What the ended lines cost.
+  """
+  returned: Money!
+  """
+  What the added lines cost.
+  """
+  added: Money!
+  """
+  What is kept of what is given back, by the cancellation policy.
+  """
+  fee: Money!
+  """
+  The fee that was waived.
+  """
+  waivedFee: Money!
+  """
+  The money that goes back.
+  """
+  refund: Money!
+  """
+  What was set against an amount that was still due, or has gone back before.
+  """
+  credited: Money!
+  """
+  What was left to be paid at the hotel.
+  """
+  due: Money!
+  """
+  What is still to be paid of that.
+  """
+  open: Money!
+  """
+  What became of it.
+  """
+  dueState: AmountDueState!
+  """
+  How it was paid; null for none.
+  """
+  settledWith: SettleMethod
+  """
+  The reference of its payment, or why it need not be paid.
+  """
+  settleNote: String
+  """
+  When it was settled or waived.
+  """
+  settledAt: DateTime
+  """
+  Why it was changed, in words.
+  """
+  reason: String
+  """
+  What it cost the hotel; null unless there was no room.
+  """
+  compensation: Compensation
+}
+
+"""
+Why a stay was changed.
+"""
+enum StayChangeKind {
+  "Somebody wanted other nights or another room."
+  CHANGE
+  "There was no room of its type: the guests have another one of the house at no charge."
+  UPGRADE
+  "There was no room in the house: the guests have one in another hotel of the seller at no charge."
+  SISTER_HOTEL
+  "There was no room: the guests were sent elsewhere."
+  WALK
+}
+
+"""
+What became of an amount that a change has left to be paid.
+"""
+enum AmountDueState {
+  "Nothing was left to be paid."
+  NONE
+  "It is still to be paid."
+  DUE
+  "It was paid at the hotel."
+  SETTLED
+  "It was waived, or the nights that it was for were given back."
+  WAIVED
+}
+
+"""
+A change of a stay that was refused. Nothing was changed.
+"""
+type StayChangeRefused implements Refusal {
+  """
+  The rule that spoke; of several, that of the first line.
+  """
+  code: RefusalCode!
+  """
+  A sentence for people, in English.
+  """
+  message: String!
+  """
+  Every night that could not be had, and why.
+  """
+  lines: [RefusedLine!]!
+  """
+  What it would do now, when that is not what was expected (PRICE_CHANGED).
+  """
+  now: StayChange
+  """
+  How many milliseconds to wait before trying again; null when waiting does not help.
+  """
+  retryAfterMs: Int
+}
+
+"""
+A page of changes of stays.
+"""
+type StayChangeConnection {
+  """
+  The changes with their cursors.
+  """
+  edges: [StayChangeEdge!]!
+  """
+  The changes alone.
+  """
+  nodes: [StayChange!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A change of a stay in a page.
+"""
+type StayChangeEdge {
+  """
+  Where the change stands in the list.
+  """
+  cursor: String!
+  """
+  The change.
+  """
+  node: StayChange!
+}
+
+"""
+How an amount due was paid.
+"""
+input SettleAmountDueInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The change that left it to be paid.
+  """
+  change: ID!
+  """
+  How it was paid.
+  """
+  method: SettleMethod!
+  """
+  The reference of the payment, such as the number of a receipt, 1 to 100 characters.
+  """
+  reference: String!
+}
+
+"""
+Why an amount due need not be paid.
+"""
+input WaiveAmountDueInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The change that left it to be paid.
+  """
+  change: ID!
+  """
+  Why, 1 to 100 characters; it is recorded.
+  """
+  reason: String!
+}
+
+"""
+How money was taken at a hotel.
+"""
+enum SettleMethod {
+  "In cash."
+  CASH
+  "With a card at a terminal of the hotel."
+  CARD
+  "To the hotel's bank account."
+  BANK_TRANSFER
+  "It goes on an invoice."
+  INVOICE
+}
+
+"""
+The change with its amount as it is now, or why it was refused.
+"""
+union SettleAmountDueResult = StayChange | BookingRefused
+
+"""
+What can be done about a night.
+"""
+type CompensationProposals {
+  """
+  The room types with more rooms booked than can be slept in; empty when there is nothing to do.
+  """
+  overbooked: [OverbookedRoomType!]!
+  """
+  The ways out, the best first: by cost, then by the room nights that are affected, the length of the stay,
+  and the last booker first. At most 10 for a stay, and those of the 200 last bookers.
+  """
+  proposals: [CompensationProposal!]!
+}
+
+"""
+A room type with more rooms booked on the night than can be slept in.
+"""
+type OverbookedRoomType {
+  """
+  The room type.
+  """
+  roomTypeId: ID!
+  """
+  Its name.
+  """
+  name: String!
+  """
+  The rooms that can be slept in: those there are, less those out of order.
+  """
+  usable: Int!
+  """
+  The rooms that are booked.
+  """
+  booked: Int!
+  """
+  How many are too many.
+  """
+  short: Int!
+}
+
+"""
+One way out for one stay.
+"""
+type CompensationProposal {
+  """
+  What would be done.
+  """
+  kind: StayChangeKind!
+  """
+  The booking.
+  """
+  booking: Booking!
+  """
+  Which of its stays.
+  """
+  item: Int!
+  """
+  Where the guests would sleep; null for a walk.
+  """
+  roomName: String
+  """
+  In which hotel, when it is another one.
+  """
+  hotelName: String
+  """
+  How many nights the whole stay has.
+  """
+  stayNights: Int!
+  """
+  What it would cost the hotel.
+  """
+  compensation: Compensation!
+  """
+  Why it is proposed, in English.
+  """
+  reason: String!
+}
+
+"""
+What a hotel spends on a stay for which it has no room.
+cost = rateDifference + lodging + goodwill + transport.
+"""
+type Compensation {
+  """
+  The hotel that has no room.
+  """
+  propertyId: ID!
+  """
+  The room type that it has no room of.
+  """
+  roomTypeId: ID!
+  """
+  The night.
+  """
+  night: Date!
+  """
+  The room type in which the guests sleep; null for a walk.
+  """
+  toRoomTypeId: ID
+  """
+  How many nights of the stay are affected.
+  """
+  nights: Int!
+  """
+  How many rooms.
+  """
+  rooms: Int!
+  """
+  How much more the other rooms cost today than the guests pay.
+  """
+  rateDifference: Money!
+  """
+  What the nights in another house cost.
+  """
+  lodging: Money!
+  """
+  What is given for goodwill.
+  """
+  goodwill: Money!
+  """
+  What the way there costs.
+  """
+  transport: Money!
+  """
+  All together.
+  """
+  cost: Money!
+  """
+  What walked guests are given back besides, of what they had paid.
+  """
+  refunded: Money!
+}
+
+"""
+A proposal to be carried out, as compensationProposals gave it.
+"""
+input CompensateInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The booking.
+  """
+  booking: ID!
+  """
+  Which of its stays.
+  """
+  item: Int! = 0
+  """
+  The night that has no room.
+  """
+  night: Date!
+  """
+  What is to be done.
+  """
+  kind: StayChangeKind!
+  """
+  The room type in which the guests are to sleep; null for a walk.
+  """
+  roomType: ID
+  """
+  The cost that was shown; if it is another one now, nothing is done.
+  """
+  expectedCost: MoneyInput!
+  """
+  Whether walked guests are given back what they paid for the nights.
+  """
+  refund: Boolean! = false
+  """
+  Why there is no room, 1 to 200 characters; it is recorded.
+  """
+  reason: String!
+}
+
+"""
+What it costs a hotel to send guests elsewhere, for each room.
+"""
+type WalkTerms {
+  """
+  A night in another house.
+  """
+  night: Money!
+  """
+  For goodwill, once.
+  """
+  goodwill: Money!
+  """
+  The way there, once.
+  """
+  transport: Money!
+}
+
+"""
+What it costs a hotel to send guests elsewhere, for each room, in its currency: each 0 to 1000000000.
+"""
+input SetWalkTermsInput {
+  """
+  The hotel.
+  """
+  property: ID!
+  """
+  A night in another house.
+  """
+  night: MoneyInput!
+  """
+  For goodwill, once.
+  """
+  goodwill: MoneyInput!
+  """
+  The way there, once.
+  """
+  transport: MoneyInput!
+}
+
+"""
+What guests without a room have cost a hotel.
+"""
+type CompensationReport {
+  """
+  When it was so, by the database's clock.
+  """
+  asOf: DateTime!
+  """
+  By night, and what was done.
+  """
+  nights: [CompensatedNight!]!
+  """
+  The cost of all of them.
+  """
+  total: Money!
+}
+
+"""
+What one way out on one night has cost.
+"""
+type CompensatedNight {
+  """
+  The night that had no room.
+  """
+  night: Date!
+  """
+  What was done.
+  """
+  kind: StayChangeKind!
+  """
+  With how many stays.
+  """
+  stays: Int!
+  """
+  With how many rooms of them.
+  """
+  rooms: Int!
+  """
+  For how many rooms and nights.
+  """
+  roomNights: Int!
+  """
+  How much more the other rooms cost than the guests paid.
+  """
+  rateDifference: Money!
+  """
+  What the nights in other houses cost.
+  """
+  lodging: Money!
+  """
+  What was given for goodwill.
+  """
+  goodwill: Money!
+  """
+  What the ways cost.
+  """
+  transport: Money!
+  """
+  All together.
+  """
+  cost: Money!
+  """
+  What walked guests were given back besides.
+  """
+  refunded: Money!
 }
 `, BuiltIn: false},
 	{Name: "../schema/nights.graphqls", Input: `extend type Query {
@@ -9070,6 +9781,12 @@ enum UnitChange {
   SOLD
   "Its sale was cancelled."
   CANCELLED
+  "A booked stay was moved here."
+  MOVED_IN
+  "A booked stay was moved from here."
+  MOVED_OUT
+  "There was no room for the guests, who were sent elsewhere."
+  WALKED
 }
 
 """
@@ -11922,6 +12639,8 @@ func (ec *executionContext) childFields_Booking(ctx context.Context, field graph
 		return ec.fieldContext_Booking_cancellations(ctx, field)
 	case "stays":
 		return ec.fieldContext_Booking_stays(ctx, field)
+	case "stayChanges":
+		return ec.fieldContext_Booking_stayChanges(ctx, field)
 	case "stayPrices":
 		return ec.fieldContext_Booking_stayPrices(ctx, field)
 	}
@@ -11990,6 +12709,10 @@ func (ec *executionContext) childFields_BookingLine(ctx context.Context, field g
 		return ec.fieldContext_BookingLine_fee(ctx, field)
 	case "feeTax":
 		return ec.fieldContext_BookingLine_feeTax(ctx, field)
+	case "addedBy":
+		return ec.fieldContext_BookingLine_addedBy(ctx, field)
+	case "endedBy":
+		return ec.fieldContext_BookingLine_endedBy(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type BookingLine", field.Name)
 }
@@ -12316,6 +13039,108 @@ func (ec *executionContext) childFields_Commission(ctx context.Context, field gr
 		return ec.fieldContext_Commission_amount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Commission", field.Name)
+}
+
+func (ec *executionContext) childFields_CompensatedNight(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "night":
+		return ec.fieldContext_CompensatedNight_night(ctx, field)
+	case "kind":
+		return ec.fieldContext_CompensatedNight_kind(ctx, field)
+	case "stays":
+		return ec.fieldContext_CompensatedNight_stays(ctx, field)
+	case "rooms":
+		return ec.fieldContext_CompensatedNight_rooms(ctx, field)
+	case "roomNights":
+		return ec.fieldContext_CompensatedNight_roomNights(ctx, field)
+	case "rateDifference":
+		return ec.fieldContext_CompensatedNight_rateDifference(ctx, field)
+	case "lodging":
+		return ec.fieldContext_CompensatedNight_lodging(ctx, field)
+	case "goodwill":
+		return ec.fieldContext_CompensatedNight_goodwill(ctx, field)
+	case "transport":
+		return ec.fieldContext_CompensatedNight_transport(ctx, field)
+	case "cost":
+		return ec.fieldContext_CompensatedNight_cost(ctx, field)
+	case "refunded":
+		return ec.fieldContext_CompensatedNight_refunded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CompensatedNight", field.Name)
+}
+
+func (ec *executionContext) childFields_Compensation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "propertyId":
+		return ec.fieldContext_Compensation_propertyId(ctx, field)
+	case "roomTypeId":
+		return ec.fieldContext_Compensation_roomTypeId(ctx, field)
+	case "night":
+		return ec.fieldContext_Compensation_night(ctx, field)
+	case "toRoomTypeId":
+		return ec.fieldContext_Compensation_toRoomTypeId(ctx, field)
+	case "nights":
+		return ec.fieldContext_Compensation_nights(ctx, field)
+	case "rooms":
+		return ec.fieldContext_Compensation_rooms(ctx, field)
+	case "rateDifference":
+		return ec.fieldContext_Compensation_rateDifference(ctx, field)
+	case "lodging":
+		return ec.fieldContext_Compensation_lodging(ctx, field)
+	case "goodwill":
+		return ec.fieldContext_Compensation_goodwill(ctx, field)
+	case "transport":
+		return ec.fieldContext_Compensation_transport(ctx, field)
+	case "cost":
+		return ec.fieldContext_Compensation_cost(ctx, field)
+	case "refunded":
+		return ec.fieldContext_Compensation_refunded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Compensation", field.Name)
+}
+
+func (ec *executionContext) childFields_CompensationProposal(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_CompensationProposal_kind(ctx, field)
+	case "booking":
+		return ec.fieldContext_CompensationProposal_booking(ctx, field)
+	case "item":
+		return ec.fieldContext_CompensationProposal_item(ctx, field)
+	case "roomName":
+		return ec.fieldContext_CompensationProposal_roomName(ctx, field)
+	case "hotelName":
+		return ec.fieldContext_CompensationProposal_hotelName(ctx, field)
+	case "stayNights":
+		return ec.fieldContext_CompensationProposal_stayNights(ctx, field)
+	case "compensation":
+		return ec.fieldContext_CompensationProposal_compensation(ctx, field)
+	case "reason":
+		return ec.fieldContext_CompensationProposal_reason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CompensationProposal", field.Name)
+}
+
+func (ec *executionContext) childFields_CompensationProposals(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "overbooked":
+		return ec.fieldContext_CompensationProposals_overbooked(ctx, field)
+	case "proposals":
+		return ec.fieldContext_CompensationProposals_proposals(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CompensationProposals", field.Name)
+}
+
+func (ec *executionContext) childFields_CompensationReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "asOf":
+		return ec.fieldContext_CompensationReport_asOf(ctx, field)
+	case "nights":
+		return ec.fieldContext_CompensationReport_nights(ctx, field)
+	case "total":
+		return ec.fieldContext_CompensationReport_total(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CompensationReport", field.Name)
 }
 
 func (ec *executionContext) childFields_Contact(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -13042,6 +13867,22 @@ func (ec *executionContext) childFields_OutOfOrderPeriodEdge(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type OutOfOrderPeriodEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_OverbookedRoomType(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "roomTypeId":
+		return ec.fieldContext_OverbookedRoomType_roomTypeId(ctx, field)
+	case "name":
+		return ec.fieldContext_OverbookedRoomType_name(ctx, field)
+	case "usable":
+		return ec.fieldContext_OverbookedRoomType_usable(ctx, field)
+	case "booked":
+		return ec.fieldContext_OverbookedRoomType_booked(ctx, field)
+	case "short":
+		return ec.fieldContext_OverbookedRoomType_short(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OverbookedRoomType", field.Name)
+}
+
 func (ec *executionContext) childFields_OversellAdvice(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "asOf":
@@ -13488,6 +14329,10 @@ func (ec *executionContext) childFields_Property(ctx context.Context, field grap
 		return ec.fieldContext_Property_roomTypes(ctx, field)
 	case "calendar":
 		return ec.fieldContext_Property_calendar(ctx, field)
+	case "walkTerms":
+		return ec.fieldContext_Property_walkTerms(ctx, field)
+	case "compensationReport":
+		return ec.fieldContext_Property_compensationReport(ctx, field)
 	case "ratePlans":
 		return ec.fieldContext_Property_ratePlans(ctx, field)
 	case "bookingWindow":
@@ -14104,6 +14949,76 @@ func (ec *executionContext) childFields_Size(ctx context.Context, field graphql.
 	return nil, fmt.Errorf("no field named %q was found under type Size", field.Name)
 }
 
+func (ec *executionContext) childFields_StayChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_StayChange_id(ctx, field)
+	case "kind":
+		return ec.fieldContext_StayChange_kind(ctx, field)
+	case "booking":
+		return ec.fieldContext_StayChange_booking(ctx, field)
+	case "item":
+		return ec.fieldContext_StayChange_item(ctx, field)
+	case "at":
+		return ec.fieldContext_StayChange_at(ctx, field)
+	case "endedLines":
+		return ec.fieldContext_StayChange_endedLines(ctx, field)
+	case "addedLines":
+		return ec.fieldContext_StayChange_addedLines(ctx, field)
+	case "returned":
+		return ec.fieldContext_StayChange_returned(ctx, field)
+	case "added":
+		return ec.fieldContext_StayChange_added(ctx, field)
+	case "fee":
+		return ec.fieldContext_StayChange_fee(ctx, field)
+	case "waivedFee":
+		return ec.fieldContext_StayChange_waivedFee(ctx, field)
+	case "refund":
+		return ec.fieldContext_StayChange_refund(ctx, field)
+	case "credited":
+		return ec.fieldContext_StayChange_credited(ctx, field)
+	case "due":
+		return ec.fieldContext_StayChange_due(ctx, field)
+	case "open":
+		return ec.fieldContext_StayChange_open(ctx, field)
+	case "dueState":
+		return ec.fieldContext_StayChange_dueState(ctx, field)
+	case "settledWith":
+		return ec.fieldContext_StayChange_settledWith(ctx, field)
+	case "settleNote":
+		return ec.fieldContext_StayChange_settleNote(ctx, field)
+	case "settledAt":
+		return ec.fieldContext_StayChange_settledAt(ctx, field)
+	case "reason":
+		return ec.fieldContext_StayChange_reason(ctx, field)
+	case "compensation":
+		return ec.fieldContext_StayChange_compensation(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StayChange", field.Name)
+}
+
+func (ec *executionContext) childFields_StayChangeConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_StayChangeConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_StayChangeConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_StayChangeConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StayChangeConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_StayChangeEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_StayChangeEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_StayChangeEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StayChangeEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_StayCharge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "name":
@@ -14584,6 +15499,18 @@ func (ec *executionContext) childFields_WaitingRoomPlace(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type WaitingRoomPlace", field.Name)
 }
 
+func (ec *executionContext) childFields_WalkTerms(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "night":
+		return ec.fieldContext_WalkTerms_night(ctx, field)
+	case "goodwill":
+		return ec.fieldContext_WalkTerms_goodwill(ctx, field)
+	case "transport":
+		return ec.fieldContext_WalkTerms_transport(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WalkTerms", field.Name)
+}
+
 func (ec *executionContext) childFields_WebhookDelivery(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -15018,6 +15945,20 @@ func (ec *executionContext) field_Mutation_changeSeatBlock_args(ctx context.Cont
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_changeStay_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (ChangeStayInput, error) {
+			return ec.unmarshalNChangeStayInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeStayInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_checkIn_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -15071,6 +16012,20 @@ func (ec *executionContext) field_Mutation_closeWaitingRoom_args(ctx context.Con
 		return nil, err
 	}
 	args["show"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_compensate_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CompensateInput, error) {
+			return ec.unmarshalNCompensateInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensateInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
 	return args, nil
 }
 
@@ -15942,6 +16897,34 @@ func (ec *executionContext) field_Mutation_setTerms_args(ctx context.Context, ra
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_setWalkTerms_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetWalkTermsInput, error) {
+			return ec.unmarshalNSetWalkTermsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetWalkTermsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_settleAmountDue_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SettleAmountDueInput, error) {
+			return ec.unmarshalNSettleAmountDueInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSettleAmountDueInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_startGuestSession_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -16060,6 +17043,20 @@ func (ec *executionContext) field_Mutation_updateWebhookEndpoint_args(ctx contex
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (UpdateWebhookEndpointInput, error) {
 			return ec.unmarshalNUpdateWebhookEndpointInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateWebhookEndpointInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_waiveAmountDue_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (WaiveAmountDueInput, error) {
+			return ec.unmarshalNWaiveAmountDueInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaiveAmountDueInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -16221,6 +17218,28 @@ func (ec *executionContext) field_Property_cancellationPolicy_args(ctx context.C
 		return nil, err
 	}
 	args["checkIn"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Property_compensationReport_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "from",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["from"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "to",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["to"] = arg1
 	return args, nil
 }
 
@@ -16445,6 +17464,36 @@ func (ec *executionContext) field_Query_allotments_args(ctx context.Context, raw
 		return nil, err
 	}
 	args["after"] = arg4
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_amountsDue_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "region",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNString2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["region"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
 	return args, nil
 }
 
@@ -16683,6 +17732,28 @@ func (ec *executionContext) field_Query_chart_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_compensationProposals_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "property",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["property"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "night",
+		func(ctx context.Context, v any) (civil.Date, error) {
+			return ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["night"] = arg1
 	return args, nil
 }
 
@@ -21314,6 +22385,38 @@ func (ec *executionContext) fieldContext_Booking_stays(_ context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _Booking_stayChanges(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Booking_stayChanges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Booking().StayChanges(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []StayChange) graphql.Marshaler {
+			return ec.marshalNStayChange2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Booking_stayChanges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Booking",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Booking_stayPrices(ctx context.Context, field graphql.CollectedField, obj *Booking) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -21935,6 +23038,52 @@ func (ec *executionContext) fieldContext_BookingLine_feeTax(_ context.Context, f
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _BookingLine_addedBy(ctx context.Context, field graphql.CollectedField, obj *BookingLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingLine_addedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AddedBy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_BookingLine_addedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingLine", field, false, false, "ID")
+}
+
+func (ec *executionContext) _BookingLine_endedBy(ctx context.Context, field graphql.CollectedField, obj *BookingLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingLine_endedBy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EndedBy, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_BookingLine_endedBy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingLine", field, false, false, "ID")
 }
 
 func (ec *executionContext) _BookingRefused_code(ctx context.Context, field graphql.CollectedField, obj *BookingRefused) (ret graphql.Marshaler) {
@@ -24918,6 +26067,996 @@ func (ec *executionContext) _Commission_amount(ctx context.Context, field graphq
 func (ec *executionContext) fieldContext_Commission_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "Commission",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CompensatedNight_night(ctx context.Context, field graphql.CollectedField, obj *CompensatedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensatedNight_night(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Night, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensatedNight_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CompensatedNight", field, false, false, "Date")
+}
+
+func (ec *executionContext) _CompensatedNight_kind(ctx context.Context, field graphql.CollectedField, obj *CompensatedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensatedNight_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v StayChangeKind) graphql.Marshaler {
+			return ec.marshalNStayChangeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensatedNight_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CompensatedNight", field, false, false, "StayChangeKind")
+}
+
+func (ec *executionContext) _CompensatedNight_stays(ctx context.Context, field graphql.CollectedField, obj *CompensatedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensatedNight_stays(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Stays, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensatedNight_stays(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CompensatedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CompensatedNight_rooms(ctx context.Context, field graphql.CollectedField, obj *CompensatedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensatedNight_rooms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rooms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensatedNight_rooms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CompensatedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CompensatedNight_roomNights(ctx context.Context, field graphql.CollectedField, obj *CompensatedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensatedNight_roomNights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomNights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensatedNight_roomNights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CompensatedNight", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CompensatedNight_rateDifference(ctx context.Context, field graphql.CollectedField, obj *CompensatedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensatedNight_rateDifference(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RateDifference, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensatedNight_rateDifference(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CompensatedNight",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CompensatedNight_lodging(ctx context.Context, field graphql.CollectedField, obj *CompensatedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensatedNight_lodging(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lodging, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensatedNight_lodging(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CompensatedNight",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CompensatedNight_goodwill(ctx context.Context, field graphql.CollectedField, obj *CompensatedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensatedNight_goodwill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Goodwill, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensatedNight_goodwill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CompensatedNight",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CompensatedNight_transport(ctx context.Context, field graphql.CollectedField, obj *CompensatedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensatedNight_transport(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Transport, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensatedNight_transport(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CompensatedNight",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CompensatedNight_cost(ctx context.Context, field graphql.CollectedField, obj *CompensatedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensatedNight_cost(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cost, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensatedNight_cost(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CompensatedNight",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CompensatedNight_refunded(ctx context.Context, field graphql.CollectedField, obj *CompensatedNight) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensatedNight_refunded(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refunded, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensatedNight_refunded(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CompensatedNight",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Compensation_propertyId(ctx context.Context, field graphql.CollectedField, obj *Compensation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Compensation_propertyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PropertyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Compensation_propertyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Compensation", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Compensation_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *Compensation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Compensation_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Compensation_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Compensation", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Compensation_night(ctx context.Context, field graphql.CollectedField, obj *Compensation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Compensation_night(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Night, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v civil.Date) graphql.Marshaler {
+			return ec.marshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Compensation_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Compensation", field, false, false, "Date")
+}
+
+func (ec *executionContext) _Compensation_toRoomTypeId(ctx context.Context, field graphql.CollectedField, obj *Compensation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Compensation_toRoomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ToRoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Compensation_toRoomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Compensation", field, false, false, "ID")
+}
+
+func (ec *executionContext) _Compensation_nights(ctx context.Context, field graphql.CollectedField, obj *Compensation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Compensation_nights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Compensation_nights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Compensation", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Compensation_rooms(ctx context.Context, field graphql.CollectedField, obj *Compensation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Compensation_rooms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rooms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Compensation_rooms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Compensation", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Compensation_rateDifference(ctx context.Context, field graphql.CollectedField, obj *Compensation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Compensation_rateDifference(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RateDifference, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Compensation_rateDifference(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Compensation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Compensation_lodging(ctx context.Context, field graphql.CollectedField, obj *Compensation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Compensation_lodging(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lodging, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Compensation_lodging(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Compensation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Compensation_goodwill(ctx context.Context, field graphql.CollectedField, obj *Compensation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Compensation_goodwill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Goodwill, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Compensation_goodwill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Compensation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Compensation_transport(ctx context.Context, field graphql.CollectedField, obj *Compensation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Compensation_transport(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Transport, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Compensation_transport(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Compensation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Compensation_cost(ctx context.Context, field graphql.CollectedField, obj *Compensation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Compensation_cost(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cost, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Compensation_cost(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Compensation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Compensation_refunded(ctx context.Context, field graphql.CollectedField, obj *Compensation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Compensation_refunded(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refunded, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Compensation_refunded(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Compensation",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CompensationProposal_kind(ctx context.Context, field graphql.CollectedField, obj *CompensationProposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensationProposal_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v StayChangeKind) graphql.Marshaler {
+			return ec.marshalNStayChangeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensationProposal_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CompensationProposal", field, false, false, "StayChangeKind")
+}
+
+func (ec *executionContext) _CompensationProposal_booking(ctx context.Context, field graphql.CollectedField, obj *CompensationProposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensationProposal_booking(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Booking, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Booking) graphql.Marshaler {
+			return ec.marshalNBooking2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBooking(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensationProposal_booking(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CompensationProposal",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Booking(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CompensationProposal_item(ctx context.Context, field graphql.CollectedField, obj *CompensationProposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensationProposal_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensationProposal_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CompensationProposal", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CompensationProposal_roomName(ctx context.Context, field graphql.CollectedField, obj *CompensationProposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensationProposal_roomName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CompensationProposal_roomName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CompensationProposal", field, false, false, "String")
+}
+
+func (ec *executionContext) _CompensationProposal_hotelName(ctx context.Context, field graphql.CollectedField, obj *CompensationProposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensationProposal_hotelName(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HotelName, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_CompensationProposal_hotelName(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CompensationProposal", field, false, false, "String")
+}
+
+func (ec *executionContext) _CompensationProposal_stayNights(ctx context.Context, field graphql.CollectedField, obj *CompensationProposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensationProposal_stayNights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StayNights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensationProposal_stayNights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CompensationProposal", field, false, false, "Int")
+}
+
+func (ec *executionContext) _CompensationProposal_compensation(ctx context.Context, field graphql.CollectedField, obj *CompensationProposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensationProposal_compensation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Compensation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Compensation) graphql.Marshaler {
+			return ec.marshalNCompensation2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensationProposal_compensation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CompensationProposal",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Compensation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CompensationProposal_reason(ctx context.Context, field graphql.CollectedField, obj *CompensationProposal) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensationProposal_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensationProposal_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CompensationProposal", field, false, false, "String")
+}
+
+func (ec *executionContext) _CompensationProposals_overbooked(ctx context.Context, field graphql.CollectedField, obj *CompensationProposals) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensationProposals_overbooked(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Overbooked, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []OverbookedRoomType) graphql.Marshaler {
+			return ec.marshalNOverbookedRoomType2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOverbookedRoomTypeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensationProposals_overbooked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CompensationProposals",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OverbookedRoomType(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CompensationProposals_proposals(ctx context.Context, field graphql.CollectedField, obj *CompensationProposals) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensationProposals_proposals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Proposals, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []CompensationProposal) graphql.Marshaler {
+			return ec.marshalNCompensationProposal2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensationProposalᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensationProposals_proposals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CompensationProposals",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CompensationProposal(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CompensationReport_asOf(ctx context.Context, field graphql.CollectedField, obj *CompensationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensationReport_asOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensationReport_asOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CompensationReport", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _CompensationReport_nights(ctx context.Context, field graphql.CollectedField, obj *CompensationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensationReport_nights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []CompensatedNight) graphql.Marshaler {
+			return ec.marshalNCompensatedNight2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensatedNightᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensationReport_nights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CompensationReport",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CompensatedNight(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CompensationReport_total(ctx context.Context, field graphql.CollectedField, obj *CompensationReport) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CompensationReport_total(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Total, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CompensationReport_total(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CompensationReport",
 		Field:      field,
 		IsMethod:   false,
 		IsResolver: false,
@@ -30800,6 +32939,226 @@ func (ec *executionContext) fieldContext_Mutation_removeMember(ctx context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_changeStay(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_changeStay(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ChangeStay(ctx, fc.Args["input"].(ChangeStayInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ChangeStayResult) graphql.Marshaler {
+			return ec.marshalNChangeStayResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeStayResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_changeStay(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ChangeStayResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_changeStay_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_settleAmountDue(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_settleAmountDue(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SettleAmountDue(ctx, fc.Args["input"].(SettleAmountDueInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v SettleAmountDueResult) graphql.Marshaler {
+			return ec.marshalNSettleAmountDueResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSettleAmountDueResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_settleAmountDue(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type SettleAmountDueResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_settleAmountDue_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_waiveAmountDue(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_waiveAmountDue(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().WaiveAmountDue(ctx, fc.Args["input"].(WaiveAmountDueInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v SettleAmountDueResult) graphql.Marshaler {
+			return ec.marshalNSettleAmountDueResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSettleAmountDueResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_waiveAmountDue(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type SettleAmountDueResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_waiveAmountDue_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_compensate(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_compensate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().Compensate(ctx, fc.Args["input"].(CompensateInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v ChangeStayResult) graphql.Marshaler {
+			return ec.marshalNChangeStayResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeStayResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_compensate(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type ChangeStayResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_compensate_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setWalkTerms(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setWalkTerms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetWalkTerms(ctx, fc.Args["input"].(SetWalkTermsInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WalkTerms) graphql.Marshaler {
+			return ec.marshalNWalkTerms2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWalkTerms(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setWalkTerms(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WalkTerms(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setWalkTerms_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_setNights(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -34910,6 +37269,121 @@ func (ec *executionContext) fieldContext_OutOfOrderSet_displacedBookingIds(_ con
 	return graphql.NewScalarFieldContext("OutOfOrderSet", field, false, false, "ID")
 }
 
+func (ec *executionContext) _OverbookedRoomType_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *OverbookedRoomType) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OverbookedRoomType_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OverbookedRoomType_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OverbookedRoomType", field, false, false, "ID")
+}
+
+func (ec *executionContext) _OverbookedRoomType_name(ctx context.Context, field graphql.CollectedField, obj *OverbookedRoomType) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OverbookedRoomType_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OverbookedRoomType_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OverbookedRoomType", field, false, false, "String")
+}
+
+func (ec *executionContext) _OverbookedRoomType_usable(ctx context.Context, field graphql.CollectedField, obj *OverbookedRoomType) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OverbookedRoomType_usable(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Usable, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OverbookedRoomType_usable(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OverbookedRoomType", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OverbookedRoomType_booked(ctx context.Context, field graphql.CollectedField, obj *OverbookedRoomType) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OverbookedRoomType_booked(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Booked, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OverbookedRoomType_booked(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OverbookedRoomType", field, false, false, "Int")
+}
+
+func (ec *executionContext) _OverbookedRoomType_short(ctx context.Context, field graphql.CollectedField, obj *OverbookedRoomType) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OverbookedRoomType_short(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Short, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OverbookedRoomType_short(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OverbookedRoomType", field, false, false, "Int")
+}
+
 func (ec *executionContext) _OversellAdvice_asOf(ctx context.Context, field graphql.CollectedField, obj *OversellAdvice) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -38719,6 +41193,82 @@ func (ec *executionContext) fieldContext_Property_calendar(ctx context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _Property_walkTerms(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_walkTerms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Property().WalkTerms(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WalkTerms) graphql.Marshaler {
+			return ec.marshalOWalkTerms2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWalkTerms(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Property_walkTerms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WalkTerms(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Property_compensationReport(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_compensationReport(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Property().CompensationReport(ctx, obj, fc.Args["from"].(civil.Date), fc.Args["to"].(civil.Date))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CompensationReport) graphql.Marshaler {
+			return ec.marshalNCompensationReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensationReport(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_compensationReport(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CompensationReport(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Property_compensationReport_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Property_ratePlans(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -40016,6 +42566,94 @@ func (ec *executionContext) fieldContext_Query_members(ctx context.Context, fiel
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_members_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_compensationProposals(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_compensationProposals(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().CompensationProposals(ctx, fc.Args["property"].(string), fc.Args["night"].(civil.Date))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CompensationProposals) graphql.Marshaler {
+			return ec.marshalNCompensationProposals2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensationProposals(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_compensationProposals(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CompensationProposals(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_compensationProposals_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_amountsDue(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_amountsDue(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().AmountsDue(ctx, fc.Args["region"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *StayChangeConnection) graphql.Marshaler {
+			return ec.marshalNStayChangeConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_amountsDue(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayChangeConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_amountsDue_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -46470,6 +49108,863 @@ func (ec *executionContext) fieldContext_Size_height(_ context.Context, field gr
 	return graphql.NewScalarFieldContext("Size", field, false, false, "Float")
 }
 
+func (ec *executionContext) _StayChange_id(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChange", field, false, false, "ID")
+}
+
+func (ec *executionContext) _StayChange_kind(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v StayChangeKind) graphql.Marshaler {
+			return ec.marshalNStayChangeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChange", field, false, false, "StayChangeKind")
+}
+
+func (ec *executionContext) _StayChange_booking(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_booking(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Booking, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Booking) graphql.Marshaler {
+			return ec.marshalNBooking2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBooking(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_booking(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChange",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Booking(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChange_item(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_item(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Item, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_item(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChange", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StayChange_at(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChange", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _StayChange_endedLines(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_endedLines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EndedLines, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []int64) graphql.Marshaler {
+			return ec.marshalNInt2ᚕint64ᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_endedLines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChange", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StayChange_addedLines(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_addedLines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AddedLines, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []int64) graphql.Marshaler {
+			return ec.marshalNInt2ᚕint64ᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_addedLines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChange", field, false, false, "Int")
+}
+
+func (ec *executionContext) _StayChange_returned(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_returned(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Returned, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_returned(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChange",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChange_added(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_added(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Added, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_added(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChange",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChange_fee(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_fee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_fee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChange",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChange_waivedFee(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_waivedFee(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.WaivedFee, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_waivedFee(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChange",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChange_refund(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_refund(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refund, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_refund(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChange",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChange_credited(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_credited(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Credited, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_credited(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChange",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChange_due(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_due(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Due, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_due(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChange",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChange_open(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_open(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Open, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_open(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChange",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChange_dueState(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_dueState(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.DueState, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v AmountDueState) graphql.Marshaler {
+			return ec.marshalNAmountDueState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmountDueState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_dueState(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChange", field, false, false, "AmountDueState")
+}
+
+func (ec *executionContext) _StayChange_settledWith(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_settledWith(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SettledWith, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *SettleMethod) graphql.Marshaler {
+			return ec.marshalOSettleMethod2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSettleMethod(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_settledWith(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChange", field, false, false, "SettleMethod")
+}
+
+func (ec *executionContext) _StayChange_settleNote(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_settleNote(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SettleNote, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_settleNote(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChange", field, false, false, "String")
+}
+
+func (ec *executionContext) _StayChange_settledAt(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_settledAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.SettledAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_settledAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChange", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _StayChange_reason(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_reason(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Reason, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChange", field, false, false, "String")
+}
+
+func (ec *executionContext) _StayChange_compensation(ctx context.Context, field graphql.CollectedField, obj *StayChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChange_compensation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Compensation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Compensation) graphql.Marshaler {
+			return ec.marshalOCompensation2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensation(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayChange_compensation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChange",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Compensation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChangeConnection_edges(ctx context.Context, field graphql.CollectedField, obj *StayChangeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChangeConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []StayChangeEdge) graphql.Marshaler {
+			return ec.marshalNStayChangeEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChangeConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChangeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayChangeEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChangeConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *StayChangeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChangeConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []StayChange) graphql.Marshaler {
+			return ec.marshalNStayChange2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChangeConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChangeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChangeConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *StayChangeConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChangeConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChangeConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChangeConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChangeEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *StayChangeEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChangeEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChangeEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChangeEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _StayChangeEdge_node(ctx context.Context, field graphql.CollectedField, obj *StayChangeEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChangeEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v StayChange) graphql.Marshaler {
+			return ec.marshalNStayChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChange(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChangeEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChangeEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChangeRefused_code(ctx context.Context, field graphql.CollectedField, obj *StayChangeRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChangeRefused_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChangeRefused_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChangeRefused", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _StayChangeRefused_message(ctx context.Context, field graphql.CollectedField, obj *StayChangeRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChangeRefused_message(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Message, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChangeRefused_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChangeRefused", field, false, false, "String")
+}
+
+func (ec *executionContext) _StayChangeRefused_lines(ctx context.Context, field graphql.CollectedField, obj *StayChangeRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChangeRefused_lines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lines, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RefusedLine) graphql.Marshaler {
+			return ec.marshalNRefusedLine2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusedLineᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_StayChangeRefused_lines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChangeRefused",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RefusedLine(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChangeRefused_now(ctx context.Context, field graphql.CollectedField, obj *StayChangeRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChangeRefused_now(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Now, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *StayChange) graphql.Marshaler {
+			return ec.marshalOStayChange2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChange(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayChangeRefused_now(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "StayChangeRefused",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_StayChange(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _StayChangeRefused_retryAfterMs(ctx context.Context, field graphql.CollectedField, obj *StayChangeRefused) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_StayChangeRefused_retryAfterMs(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RetryAfterMs, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_StayChangeRefused_retryAfterMs(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("StayChangeRefused", field, false, false, "Int")
+}
+
 func (ec *executionContext) _StayCharge_name(ctx context.Context, field graphql.CollectedField, obj *StayCharge) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -50992,6 +54487,102 @@ func (ec *executionContext) fieldContext_WaitingRoomTicket_place(_ context.Conte
 	return fc, nil
 }
 
+func (ec *executionContext) _WalkTerms_night(ctx context.Context, field graphql.CollectedField, obj *WalkTerms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WalkTerms_night(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Night, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WalkTerms_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WalkTerms",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WalkTerms_goodwill(ctx context.Context, field graphql.CollectedField, obj *WalkTerms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WalkTerms_goodwill(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Goodwill, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WalkTerms_goodwill(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WalkTerms",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WalkTerms_transport(ctx context.Context, field graphql.CollectedField, obj *WalkTerms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WalkTerms_transport(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Transport, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v Money) graphql.Marshaler {
+			return ec.marshalNMoney2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WalkTerms_transport(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WalkTerms",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _WebhookDelivery_id(ctx context.Context, field graphql.CollectedField, obj *WebhookDelivery) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -54249,6 +57840,142 @@ func UnmarshalChangeSeatBlockInput(ctx context.Context, raw any) (ChangeSeatBloc
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputChangeStayInput(ctx context.Context, obj any) (ChangeStayInput, error) {
+	var it ChangeStayInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["item"]; !present {
+		asMap["item"] = 0
+	}
+	if _, present := asMap["dryRun"]; !present {
+		asMap["dryRun"] = false
+	}
+	if _, present := asMap["waiveFee"]; !present {
+		asMap["waiveFee"] = false
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "booking", "item", "newCheckIn", "newCheckOut", "newRoomType", "rooms", "expectedTotal", "expectedRefund", "dryRun", "waiveFee", "overrideReason", "reason"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "booking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("booking"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Booking = data
+		case "item":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("item"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Item = data
+		case "newCheckIn":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("newCheckIn"))
+			data, err := ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NewCheckIn = data
+		case "newCheckOut":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("newCheckOut"))
+			data, err := ec.unmarshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NewCheckOut = data
+		case "newRoomType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("newRoomType"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.NewRoomType = data
+		case "rooms":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("rooms"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Rooms = data
+		case "expectedTotal":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedTotal"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedTotal = data
+		case "expectedRefund":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedRefund"))
+			data, err := ec.unmarshalOMoneyInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedRefund = data
+		case "dryRun":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("dryRun"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.DryRun = data
+		case "waiveFee":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("waiveFee"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WaiveFee = data
+		case "overrideReason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("overrideReason"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OverrideReason = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalChangeStayInput unmarshals raw into the ChangeStayInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalChangeStayInput(ctx context.Context, raw any) (ChangeStayInput, error) {
+	var out ChangeStayInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "ChangeStayInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCheckInInput(ctx context.Context, obj any) (CheckInInput, error) {
 	var it CheckInInput
 	if obj == nil {
@@ -54473,6 +58200,111 @@ func (ec *executionContext) unmarshalInputCheckoutInput(ctx context.Context, obj
 func UnmarshalCheckoutInput(ctx context.Context, raw any) (CheckoutInput, error) {
 	var out CheckoutInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "CheckoutInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputCompensateInput(ctx context.Context, obj any) (CompensateInput, error) {
+	var it CompensateInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["item"]; !present {
+		asMap["item"] = 0
+	}
+	if _, present := asMap["refund"]; !present {
+		asMap["refund"] = false
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "booking", "item", "night", "kind", "roomType", "expectedCost", "refund", "reason"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "booking":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("booking"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Booking = data
+		case "item":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("item"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Item = data
+		case "night":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("night"))
+			data, err := ec.unmarshalNDate2cloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Night = data
+		case "kind":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("kind"))
+			data, err := ec.unmarshalNStayChangeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeKind(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Kind = data
+		case "roomType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("roomType"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RoomType = data
+		case "expectedCost":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("expectedCost"))
+			data, err := ec.unmarshalNMoneyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ExpectedCost = data
+		case "refund":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("refund"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Refund = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCompensateInput unmarshals raw into the CompensateInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCompensateInput(ctx context.Context, raw any) (CompensateInput, error) {
+	var out CompensateInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CompensateInput", raw, &out)
 	return out, err
 }
 
@@ -59908,6 +63740,132 @@ func UnmarshalSetTermsInput(ctx context.Context, raw any) (SetTermsInput, error)
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputSetWalkTermsInput(ctx context.Context, obj any) (SetWalkTermsInput, error) {
+	var it SetWalkTermsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"property", "night", "goodwill", "transport"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "night":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("night"))
+			data, err := ec.unmarshalNMoneyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Night = data
+		case "goodwill":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("goodwill"))
+			data, err := ec.unmarshalNMoneyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Goodwill = data
+		case "transport":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("transport"))
+			data, err := ec.unmarshalNMoneyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMoneyInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Transport = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetWalkTermsInput unmarshals raw into the SetWalkTermsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetWalkTermsInput(ctx context.Context, raw any) (SetWalkTermsInput, error) {
+	var out SetWalkTermsInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetWalkTermsInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputSettleAmountDueInput(ctx context.Context, obj any) (SettleAmountDueInput, error) {
+	var it SettleAmountDueInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "change", "method", "reference"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "change":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("change"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Change = data
+		case "method":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("method"))
+			data, err := ec.unmarshalNSettleMethod2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSettleMethod(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Method = data
+		case "reference":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reference"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reference = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSettleAmountDueInput unmarshals raw into the SettleAmountDueInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSettleAmountDueInput(ctx context.Context, raw any) (SettleAmountDueInput, error) {
+	var out SettleAmountDueInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SettleAmountDueInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputStayChargeInput(ctx context.Context, obj any) (StayChargeInput, error) {
 	var it StayChargeInput
 	if obj == nil {
@@ -60787,6 +64745,62 @@ func UnmarshalUpdateWebhookEndpointInput(ctx context.Context, raw any) (UpdateWe
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputWaiveAmountDueInput(ctx context.Context, obj any) (WaiveAmountDueInput, error) {
+	var it WaiveAmountDueInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "change", "reason"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "change":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("change"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Change = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalWaiveAmountDueInput unmarshals raw into the WaiveAmountDueInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalWaiveAmountDueInput(ctx context.Context, raw any) (WaiveAmountDueInput, error) {
+	var out WaiveAmountDueInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "WaiveAmountDueInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputWebhookEndpointInput(ctx context.Context, obj any) (WebhookEndpointInput, error) {
 	var it WebhookEndpointInput
 	if obj == nil {
@@ -60993,6 +65007,33 @@ func (ec *executionContext) _ChangeSeatBlockResult(ctx context.Context, sel ast.
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of ChangeSeatBlockResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _ChangeStayResult(ctx context.Context, sel ast.SelectionSet, obj ChangeStayResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case StayChangeRefused:
+		return ec._StayChangeRefused(ctx, sel, &obj)
+	case *StayChangeRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._StayChangeRefused(ctx, sel, obj)
+	case StayChange:
+		return ec._StayChange(ctx, sel, &obj)
+	case *StayChange:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._StayChange(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of ChangeStayResult must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -61397,6 +65438,13 @@ func (ec *executionContext) _Refusal(ctx context.Context, sel ast.SelectionSet, 
 			return graphql.Null
 		}
 		return ec._WaitingRoomRefused(ctx, sel, obj)
+	case StayChangeRefused:
+		return ec._StayChangeRefused(ctx, sel, &obj)
+	case *StayChangeRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._StayChangeRefused(ctx, sel, obj)
 	case SeatBlockRefused:
 		return ec._SeatBlockRefused(ctx, sel, &obj)
 	case *SeatBlockRefused:
@@ -61566,6 +65614,33 @@ func (ec *executionContext) _SeatBlockResult(ctx context.Context, sel ast.Select
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of SeatBlockResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _SettleAmountDueResult(ctx context.Context, sel ast.SelectionSet, obj SettleAmountDueResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case BookingRefused:
+		return ec._BookingRefused(ctx, sel, &obj)
+	case *BookingRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._BookingRefused(ctx, sel, obj)
+	case StayChange:
+		return ec._StayChange(ctx, sel, &obj)
+	case *StayChange:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._StayChange(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of SettleAmountDueResult must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -62994,6 +67069,12 @@ func (ec *executionContext) _Booking(ctx context.Context, sel ast.SelectionSet, 
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "stayChanges":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Booking_stayChanges(ctx, field, obj)
+				})
 		case "stayPrices":
 			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
 				true, true,
@@ -63217,6 +67298,16 @@ func (ec *executionContext) _BookingLine(ctx context.Context, sel ast.SelectionS
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "addedBy":
+			out.Values[i] = ec._BookingLine_addedBy(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "endedBy":
+			out.Values[i] = ec._BookingLine_endedBy(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -63234,7 +67325,7 @@ func (ec *executionContext) _BookingLine(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
-var bookingRefusedImplementors = []string{"BookingRefused", "MarkNoShowResult", "Refusal", "ReleaseNoShowResult"}
+var bookingRefusedImplementors = []string{"BookingRefused", "MarkNoShowResult", "Refusal", "ReleaseNoShowResult", "SettleAmountDueResult"}
 
 func (ec *executionContext) _BookingRefused(ctx context.Context, sel ast.SelectionSet, obj *BookingRefused) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, bookingRefusedImplementors)
@@ -64512,6 +68603,326 @@ func (ec *executionContext) _Commission(ctx context.Context, sel ast.SelectionSe
 			}
 		case "amount":
 			out.Values[i] = ec._Commission_amount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var compensatedNightImplementors = []string{"CompensatedNight"}
+
+func (ec *executionContext) _CompensatedNight(ctx context.Context, sel ast.SelectionSet, obj *CompensatedNight) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, compensatedNightImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CompensatedNight")
+		case "night":
+			out.Values[i] = ec._CompensatedNight_night(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._CompensatedNight_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "stays":
+			out.Values[i] = ec._CompensatedNight_stays(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rooms":
+			out.Values[i] = ec._CompensatedNight_rooms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomNights":
+			out.Values[i] = ec._CompensatedNight_roomNights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rateDifference":
+			out.Values[i] = ec._CompensatedNight_rateDifference(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lodging":
+			out.Values[i] = ec._CompensatedNight_lodging(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "goodwill":
+			out.Values[i] = ec._CompensatedNight_goodwill(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "transport":
+			out.Values[i] = ec._CompensatedNight_transport(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cost":
+			out.Values[i] = ec._CompensatedNight_cost(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refunded":
+			out.Values[i] = ec._CompensatedNight_refunded(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var compensationImplementors = []string{"Compensation"}
+
+func (ec *executionContext) _Compensation(ctx context.Context, sel ast.SelectionSet, obj *Compensation) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, compensationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Compensation")
+		case "propertyId":
+			out.Values[i] = ec._Compensation_propertyId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomTypeId":
+			out.Values[i] = ec._Compensation_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "night":
+			out.Values[i] = ec._Compensation_night(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "toRoomTypeId":
+			out.Values[i] = ec._Compensation_toRoomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "nights":
+			out.Values[i] = ec._Compensation_nights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rooms":
+			out.Values[i] = ec._Compensation_rooms(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rateDifference":
+			out.Values[i] = ec._Compensation_rateDifference(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lodging":
+			out.Values[i] = ec._Compensation_lodging(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "goodwill":
+			out.Values[i] = ec._Compensation_goodwill(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "transport":
+			out.Values[i] = ec._Compensation_transport(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cost":
+			out.Values[i] = ec._Compensation_cost(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refunded":
+			out.Values[i] = ec._Compensation_refunded(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var compensationProposalImplementors = []string{"CompensationProposal"}
+
+func (ec *executionContext) _CompensationProposal(ctx context.Context, sel ast.SelectionSet, obj *CompensationProposal) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, compensationProposalImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CompensationProposal")
+		case "kind":
+			out.Values[i] = ec._CompensationProposal_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "booking":
+			out.Values[i] = ec._CompensationProposal_booking(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "item":
+			out.Values[i] = ec._CompensationProposal_item(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomName":
+			out.Values[i] = ec._CompensationProposal_roomName(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "hotelName":
+			out.Values[i] = ec._CompensationProposal_hotelName(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "stayNights":
+			out.Values[i] = ec._CompensationProposal_stayNights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "compensation":
+			out.Values[i] = ec._CompensationProposal_compensation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._CompensationProposal_reason(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var compensationProposalsImplementors = []string{"CompensationProposals"}
+
+func (ec *executionContext) _CompensationProposals(ctx context.Context, sel ast.SelectionSet, obj *CompensationProposals) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, compensationProposalsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CompensationProposals")
+		case "overbooked":
+			out.Values[i] = ec._CompensationProposals_overbooked(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "proposals":
+			out.Values[i] = ec._CompensationProposals_proposals(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var compensationReportImplementors = []string{"CompensationReport"}
+
+func (ec *executionContext) _CompensationReport(ctx context.Context, sel ast.SelectionSet, obj *CompensationReport) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, compensationReportImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CompensationReport")
+		case "asOf":
+			out.Values[i] = ec._CompensationReport_asOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nights":
+			out.Values[i] = ec._CompensationReport_nights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "total":
+			out.Values[i] = ec._CompensationReport_total(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -66539,6 +70950,41 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "changeStay":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_changeStay(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "settleAmountDue":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_settleAmountDue(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "waiveAmountDue":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_waiveAmountDue(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "compensate":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_compensate(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setWalkTerms":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setWalkTerms(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "setNights":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_setNights(ctx, field)
@@ -67757,6 +72203,59 @@ func (ec *executionContext) _OutOfOrderSet(ctx context.Context, sel ast.Selectio
 			}
 		case "displacedBookingIds":
 			out.Values[i] = ec._OutOfOrderSet_displacedBookingIds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var overbookedRoomTypeImplementors = []string{"OverbookedRoomType"}
+
+func (ec *executionContext) _OverbookedRoomType(ctx context.Context, sel ast.SelectionSet, obj *OverbookedRoomType) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, overbookedRoomTypeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OverbookedRoomType")
+		case "roomTypeId":
+			out.Values[i] = ec._OverbookedRoomType_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "name":
+			out.Values[i] = ec._OverbookedRoomType_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "usable":
+			out.Values[i] = ec._OverbookedRoomType_usable(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "booked":
+			out.Values[i] = ec._OverbookedRoomType_booked(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "short":
+			out.Values[i] = ec._OverbookedRoomType_short(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -69245,6 +73744,18 @@ func (ec *executionContext) _Property(ctx context.Context, sel ast.SelectionSet,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Property_calendar(ctx, field, obj)
 				})
+		case "walkTerms":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_walkTerms(ctx, field, obj)
+				})
+		case "compensationReport":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_compensationReport(ctx, field, obj)
+				})
 		case "ratePlans":
 			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
 				true, true,
@@ -69523,6 +74034,18 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_members(ctx, field)
+				})
+		case "compensationProposals":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_compensationProposals(ctx, field)
+				})
+		case "amountsDue":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_amountsDue(ctx, field)
 				})
 		case "nightsJob":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
@@ -71876,6 +76399,273 @@ func (ec *executionContext) _Size(ctx context.Context, sel ast.SelectionSet, obj
 	return out
 }
 
+var stayChangeImplementors = []string{"StayChange", "ChangeStayResult", "SettleAmountDueResult"}
+
+func (ec *executionContext) _StayChange(ctx context.Context, sel ast.SelectionSet, obj *StayChange) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, stayChangeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StayChange")
+		case "id":
+			out.Values[i] = ec._StayChange_id(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._StayChange_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "booking":
+			out.Values[i] = ec._StayChange_booking(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "item":
+			out.Values[i] = ec._StayChange_item(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "at":
+			out.Values[i] = ec._StayChange_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "endedLines":
+			out.Values[i] = ec._StayChange_endedLines(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "addedLines":
+			out.Values[i] = ec._StayChange_addedLines(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "returned":
+			out.Values[i] = ec._StayChange_returned(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "added":
+			out.Values[i] = ec._StayChange_added(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fee":
+			out.Values[i] = ec._StayChange_fee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "waivedFee":
+			out.Values[i] = ec._StayChange_waivedFee(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "refund":
+			out.Values[i] = ec._StayChange_refund(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "credited":
+			out.Values[i] = ec._StayChange_credited(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "due":
+			out.Values[i] = ec._StayChange_due(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "open":
+			out.Values[i] = ec._StayChange_open(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "dueState":
+			out.Values[i] = ec._StayChange_dueState(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "settledWith":
+			out.Values[i] = ec._StayChange_settledWith(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "settleNote":
+			out.Values[i] = ec._StayChange_settleNote(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "settledAt":
+			out.Values[i] = ec._StayChange_settledAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "reason":
+			out.Values[i] = ec._StayChange_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "compensation":
+			out.Values[i] = ec._StayChange_compensation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var stayChangeConnectionImplementors = []string{"StayChangeConnection"}
+
+func (ec *executionContext) _StayChangeConnection(ctx context.Context, sel ast.SelectionSet, obj *StayChangeConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, stayChangeConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StayChangeConnection")
+		case "edges":
+			out.Values[i] = ec._StayChangeConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._StayChangeConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._StayChangeConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var stayChangeEdgeImplementors = []string{"StayChangeEdge"}
+
+func (ec *executionContext) _StayChangeEdge(ctx context.Context, sel ast.SelectionSet, obj *StayChangeEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, stayChangeEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StayChangeEdge")
+		case "cursor":
+			out.Values[i] = ec._StayChangeEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._StayChangeEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var stayChangeRefusedImplementors = []string{"StayChangeRefused", "ChangeStayResult", "Refusal"}
+
+func (ec *executionContext) _StayChangeRefused(ctx context.Context, sel ast.SelectionSet, obj *StayChangeRefused) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, stayChangeRefusedImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("StayChangeRefused")
+		case "code":
+			out.Values[i] = ec._StayChangeRefused_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "message":
+			out.Values[i] = ec._StayChangeRefused_message(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "lines":
+			out.Values[i] = ec._StayChangeRefused_lines(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "now":
+			out.Values[i] = ec._StayChangeRefused_now(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "retryAfterMs":
+			out.Values[i] = ec._StayChangeRefused_retryAfterMs(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var stayChargeImplementors = []string{"StayCharge"}
 
 func (ec *executionContext) _StayCharge(ctx context.Context, sel ast.SelectionSet, obj *StayCharge) graphql.Marshaler {
@@ -73562,6 +78352,49 @@ func (ec *executionContext) _WaitingRoomTicket(ctx context.Context, sel ast.Sele
 	return out
 }
 
+var walkTermsImplementors = []string{"WalkTerms"}
+
+func (ec *executionContext) _WalkTerms(ctx context.Context, sel ast.SelectionSet, obj *WalkTerms) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, walkTermsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WalkTerms")
+		case "night":
+			out.Values[i] = ec._WalkTerms_night(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "goodwill":
+			out.Values[i] = ec._WalkTerms_goodwill(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "transport":
+			out.Values[i] = ec._WalkTerms_transport(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var webhookDeliveryImplementors = []string{"WebhookDelivery"}
 
 func (ec *executionContext) _WebhookDelivery(ctx context.Context, sel ast.SelectionSet, obj *WebhookDelivery) graphql.Marshaler {
@@ -74702,6 +79535,16 @@ func (ec *executionContext) marshalNAmenity2ᚕgithubᚗcomᚋholdfastᚋholdfas
 	return ret
 }
 
+func (ec *executionContext) unmarshalNAmountDueState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmountDueState(ctx context.Context, v any) (AmountDueState, error) {
+	var res AmountDueState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNAmountDueState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐAmountDueState(ctx context.Context, sel ast.SelectionSet, v AmountDueState) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNArea2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐArea(ctx context.Context, sel ast.SelectionSet, v Area) graphql.Marshaler {
 	return ec._Area(ctx, sel, &v)
 }
@@ -75318,6 +80161,19 @@ func (ec *executionContext) marshalNChangeSeatBlockResult2githubᚗcomᚋholdfas
 	return ec._ChangeSeatBlockResult(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalNChangeStayInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeStayInput(ctx context.Context, v any) (ChangeStayInput, error) {
+	res, err := ec.unmarshalInputChangeStayInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNChangeStayResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChangeStayResult(ctx context.Context, sel ast.SelectionSet, v ChangeStayResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "ChangeStayResult!")
+		return graphql.Null
+	}
+	return ec._ChangeStayResult(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNChannel2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐChannel(ctx context.Context, sel ast.SelectionSet, v Channel) graphql.Marshaler {
 	return ec._Channel(ctx, sel, &v)
 }
@@ -75463,6 +80319,71 @@ func (ec *executionContext) marshalNCheckoutResult2githubᚗcomᚋholdfastᚋhol
 		return graphql.Null
 	}
 	return ec._CheckoutResult(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNCompensateInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensateInput(ctx context.Context, v any) (CompensateInput, error) {
+	res, err := ec.unmarshalInputCompensateInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNCompensatedNight2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensatedNight(ctx context.Context, sel ast.SelectionSet, v CompensatedNight) graphql.Marshaler {
+	return ec._CompensatedNight(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCompensatedNight2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensatedNightᚄ(ctx context.Context, sel ast.SelectionSet, v []CompensatedNight) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCompensatedNight2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensatedNight(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCompensation2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensation(ctx context.Context, sel ast.SelectionSet, v Compensation) graphql.Marshaler {
+	return ec._Compensation(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCompensationProposal2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensationProposal(ctx context.Context, sel ast.SelectionSet, v CompensationProposal) graphql.Marshaler {
+	return ec._CompensationProposal(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNCompensationProposal2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensationProposalᚄ(ctx context.Context, sel ast.SelectionSet, v []CompensationProposal) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNCompensationProposal2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensationProposal(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNCompensationProposals2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensationProposals(ctx context.Context, sel ast.SelectionSet, v *CompensationProposals) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "CompensationProposals!")
+		return graphql.Null
+	}
+	return ec._CompensationProposals(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNCompensationReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensationReport(ctx context.Context, sel ast.SelectionSet, v *CompensationReport) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "CompensationReport!")
+		return graphql.Null
+	}
+	return ec._CompensationReport(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNContact2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐContact(ctx context.Context, sel ast.SelectionSet, v Contact) graphql.Marshaler {
@@ -76790,6 +81711,26 @@ func (ec *executionContext) unmarshalNOutOfOrderState2githubᚗcomᚋholdfastᚋ
 
 func (ec *executionContext) marshalNOutOfOrderState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOutOfOrderState(ctx context.Context, sel ast.SelectionSet, v OutOfOrderState) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNOverbookedRoomType2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOverbookedRoomType(ctx context.Context, sel ast.SelectionSet, v OverbookedRoomType) graphql.Marshaler {
+	return ec._OverbookedRoomType(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNOverbookedRoomType2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOverbookedRoomTypeᚄ(ctx context.Context, sel ast.SelectionSet, v []OverbookedRoomType) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOverbookedRoomType2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOverbookedRoomType(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNOversellAdvice2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOversellAdvice(ctx context.Context, sel ast.SelectionSet, v OversellAdvice) graphql.Marshaler {
@@ -78192,6 +83133,34 @@ func (ec *executionContext) unmarshalNSetTermsInput2githubᚗcomᚋholdfastᚋho
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNSetWalkTermsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetWalkTermsInput(ctx context.Context, v any) (SetWalkTermsInput, error) {
+	res, err := ec.unmarshalInputSetWalkTermsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSettleAmountDueInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSettleAmountDueInput(ctx context.Context, v any) (SettleAmountDueInput, error) {
+	res, err := ec.unmarshalInputSettleAmountDueInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSettleAmountDueResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSettleAmountDueResult(ctx context.Context, sel ast.SelectionSet, v SettleAmountDueResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "SettleAmountDueResult!")
+		return graphql.Null
+	}
+	return ec._SettleAmountDueResult(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNSettleMethod2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSettleMethod(ctx context.Context, v any) (SettleMethod, error) {
+	var res SettleMethod
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNSettleMethod2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSettleMethod(ctx context.Context, sel ast.SelectionSet, v SettleMethod) graphql.Marshaler {
+	return v
+}
+
 func (ec *executionContext) marshalNShow2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐShow(ctx context.Context, sel ast.SelectionSet, v Show) graphql.Marshaler {
 	return ec._Show(ctx, sel, &v)
 }
@@ -78260,6 +83229,64 @@ func (ec *executionContext) marshalNShowState2githubᚗcomᚋholdfastᚋholdfast
 
 func (ec *executionContext) marshalNSize2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSize(ctx context.Context, sel ast.SelectionSet, v Size) graphql.Marshaler {
 	return ec._Size(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNStayChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChange(ctx context.Context, sel ast.SelectionSet, v StayChange) graphql.Marshaler {
+	return ec._StayChange(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNStayChange2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeᚄ(ctx context.Context, sel ast.SelectionSet, v []StayChange) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNStayChange2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChange(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNStayChangeConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeConnection(ctx context.Context, sel ast.SelectionSet, v *StayChangeConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "StayChangeConnection!")
+		return graphql.Null
+	}
+	return ec._StayChangeConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNStayChangeEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeEdge(ctx context.Context, sel ast.SelectionSet, v StayChangeEdge) graphql.Marshaler {
+	return ec._StayChangeEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNStayChangeEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []StayChangeEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNStayChangeEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNStayChangeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeKind(ctx context.Context, v any) (StayChangeKind, error) {
+	var res StayChangeKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNStayChangeKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChangeKind(ctx context.Context, sel ast.SelectionSet, v StayChangeKind) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) marshalNStayCharge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayCharge(ctx context.Context, sel ast.SelectionSet, v StayCharge) graphql.Marshaler {
@@ -78815,6 +83842,19 @@ func (ec *executionContext) marshalNWaitingRoomState2githubᚗcomᚋholdfastᚋh
 	return v
 }
 
+func (ec *executionContext) unmarshalNWaiveAmountDueInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaiveAmountDueInput(ctx context.Context, v any) (WaiveAmountDueInput, error) {
+	res, err := ec.unmarshalInputWaiveAmountDueInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNWalkTerms2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWalkTerms(ctx context.Context, sel ast.SelectionSet, v *WalkTerms) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "WalkTerms!")
+		return graphql.Null
+	}
+	return ec._WalkTerms(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalNWebhookDelivery2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDelivery(ctx context.Context, sel ast.SelectionSet, v WebhookDelivery) graphql.Marshaler {
 	return ec._WebhookDelivery(ctx, sel, &v)
 }
@@ -79313,6 +84353,13 @@ func (ec *executionContext) marshalOCommission2ᚖgithubᚗcomᚋholdfastᚋhold
 		return graphql.Null
 	}
 	return ec._Commission(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOCompensation2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCompensation(ctx context.Context, sel ast.SelectionSet, v *Compensation) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Compensation(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOContactInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐContactInput(ctx context.Context, v any) (*ContactInput, error) {
@@ -79847,6 +84894,22 @@ func (ec *executionContext) unmarshalOSeatsInput2ᚖgithubᚗcomᚋholdfastᚋho
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalOSettleMethod2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSettleMethod(ctx context.Context, v any) (*SettleMethod, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(SettleMethod)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSettleMethod2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSettleMethod(ctx context.Context, sel ast.SelectionSet, v *SettleMethod) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) marshalOShow2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐShow(ctx context.Context, sel ast.SelectionSet, v *Show) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -79859,6 +84922,13 @@ func (ec *executionContext) marshalOSize2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 		return graphql.Null
 	}
 	return ec._Size(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOStayChange2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayChange(ctx context.Context, sel ast.SelectionSet, v *StayChange) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._StayChange(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOStayFilterInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayFilterInput(ctx context.Context, v any) (*StayFilterInput, error) {
@@ -79949,6 +85019,13 @@ func (ec *executionContext) marshalOVenue2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 		return graphql.Null
 	}
 	return ec._Venue(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOWalkTerms2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWalkTerms(ctx context.Context, sel ast.SelectionSet, v *WalkTerms) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._WalkTerms(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOWebhookDeliveryState2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWebhookDeliveryState(ctx context.Context, v any) (*WebhookDeliveryState, error) {

@@ -37,6 +37,11 @@ type ChangeSeatBlockResult interface {
 	IsChangeSeatBlockResult()
 }
 
+// The change, or why it was refused.
+type ChangeStayResult interface {
+	IsChangeStayResult()
+}
+
 // Where the sale stands, or why it was refused.
 type CheckoutResult interface {
 	IsCheckoutResult()
@@ -110,6 +115,11 @@ type RetryRefundResult interface {
 // The change of a block's seats, or why none was changed.
 type SeatBlockResult interface {
 	IsSeatBlockResult()
+}
+
+// The change with its amount as it is now, or why it was refused.
+type SettleAmountDueResult interface {
+	IsSettleAmountDueResult()
 }
 
 // The place, or why the token shows none.
@@ -688,6 +698,10 @@ type BookingLine struct {
 	Fee Money `json:"fee"`
 	// The tax within that fee.
 	FeeTax Money `json:"feeTax"`
+	// The change of the stay that added it; null when it was sold with the booking.
+	AddedBy *string `json:"addedBy"`
+	// The change of the stay that ended it; null for none.
+	EndedBy *string `json:"endedBy"`
 }
 
 // Lines of a booking.
@@ -713,6 +727,8 @@ func (BookingRefused) IsMarkNoShowResult() {}
 func (BookingRefused) IsRefusal() {}
 
 func (BookingRefused) IsReleaseNoShowResult() {}
+
+func (BookingRefused) IsSettleAmountDueResult() {}
 
 // When stays may be booked, in days of the hotel's calendar before the arrival, both edges included.
 type BookingWindow struct {
@@ -997,6 +1013,36 @@ type ChangeSeatBlockInput struct {
 	NeverRelease bool `json:"neverRelease"`
 }
 
+// What is to become of a stay of a booking. What is left out stays as it is.
+type ChangeStayInput struct {
+	// The request's own key, 1 to 255 characters. A dry run does not use it up.
+	RequestKey string `json:"requestKey"`
+	// The booking.
+	Booking string `json:"booking"`
+	// Which of its stays, as its lines say.
+	Item int64 `json:"item"`
+	// The new day of arrival.
+	NewCheckIn *civil.Date `json:"newCheckIn"`
+	// The new day of departure.
+	NewCheckOut *civil.Date `json:"newCheckOut"`
+	// The room type of all nights that are not past; without it, nights that stay keep theirs.
+	NewRoomType *string `json:"newRoomType"`
+	// How many rooms on all nights that are not past; without it, nights that stay keep as many as they have.
+	Rooms *int64 `json:"rooms"`
+	// The booking's total after the change, as it was shown; if it is another one now, nothing is done.
+	ExpectedTotal *MoneyInput `json:"expectedTotal"`
+	// The refund that was shown; if it is another one now, nothing is done.
+	ExpectedRefund *MoneyInput `json:"expectedRefund"`
+	// Only say what would be done.
+	DryRun bool `json:"dryRun"`
+	// Keep no fee of what is given back. For staff, with a reason.
+	WaiveFee bool `json:"waiveFee"`
+	// Why the restrictions of nights are lifted, for who may lift them.
+	OverrideReason *string `json:"overrideReason"`
+	// Why, up to 200 characters; it is recorded.
+	Reason *string `json:"reason"`
+}
+
 // A way of selling.
 type Channel struct {
 	// The public id.
@@ -1182,6 +1228,122 @@ type Commission struct {
 	BasisPoints int64 `json:"basisPoints"`
 	// What that is of the total.
 	Amount Money `json:"amount"`
+}
+
+// A proposal to be carried out, as compensationProposals gave it.
+type CompensateInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The booking.
+	Booking string `json:"booking"`
+	// Which of its stays.
+	Item int64 `json:"item"`
+	// The night that has no room.
+	Night civil.Date `json:"night"`
+	// What is to be done.
+	Kind StayChangeKind `json:"kind"`
+	// The room type in which the guests are to sleep; null for a walk.
+	RoomType *string `json:"roomType"`
+	// The cost that was shown; if it is another one now, nothing is done.
+	ExpectedCost MoneyInput `json:"expectedCost"`
+	// Whether walked guests are given back what they paid for the nights.
+	Refund bool `json:"refund"`
+	// Why there is no room, 1 to 200 characters; it is recorded.
+	Reason string `json:"reason"`
+}
+
+// What one way out on one night has cost.
+type CompensatedNight struct {
+	// The night that had no room.
+	Night civil.Date `json:"night"`
+	// What was done.
+	Kind StayChangeKind `json:"kind"`
+	// With how many stays.
+	Stays int64 `json:"stays"`
+	// With how many rooms of them.
+	Rooms int64 `json:"rooms"`
+	// For how many rooms and nights.
+	RoomNights int64 `json:"roomNights"`
+	// How much more the other rooms cost than the guests paid.
+	RateDifference Money `json:"rateDifference"`
+	// What the nights in other houses cost.
+	Lodging Money `json:"lodging"`
+	// What was given for goodwill.
+	Goodwill Money `json:"goodwill"`
+	// What the ways cost.
+	Transport Money `json:"transport"`
+	// All together.
+	Cost Money `json:"cost"`
+	// What walked guests were given back besides.
+	Refunded Money `json:"refunded"`
+}
+
+// What a hotel spends on a stay for which it has no room.
+// cost = rateDifference + lodging + goodwill + transport.
+type Compensation struct {
+	// The hotel that has no room.
+	PropertyID string `json:"propertyId"`
+	// The room type that it has no room of.
+	RoomTypeID string `json:"roomTypeId"`
+	// The night.
+	Night civil.Date `json:"night"`
+	// The room type in which the guests sleep; null for a walk.
+	ToRoomTypeID *string `json:"toRoomTypeId"`
+	// How many nights of the stay are affected.
+	Nights int64 `json:"nights"`
+	// How many rooms.
+	Rooms int64 `json:"rooms"`
+	// How much more the other rooms cost today than the guests pay.
+	RateDifference Money `json:"rateDifference"`
+	// What the nights in another house cost.
+	Lodging Money `json:"lodging"`
+	// What is given for goodwill.
+	Goodwill Money `json:"goodwill"`
+	// What the way there costs.
+	Transport Money `json:"transport"`
+	// All together.
+	Cost Money `json:"cost"`
+	// What walked guests are given back besides, of what they had paid.
+	Refunded Money `json:"refunded"`
+}
+
+// One way out for one stay.
+type CompensationProposal struct {
+	// What would be done.
+	Kind StayChangeKind `json:"kind"`
+	// The booking.
+	Booking Booking `json:"booking"`
+	// Which of its stays.
+	Item int64 `json:"item"`
+	// Where the guests would sleep; null for a walk.
+	RoomName *string `json:"roomName"`
+	// In which hotel, when it is another one.
+	HotelName *string `json:"hotelName"`
+	// How many nights the whole stay has.
+	StayNights int64 `json:"stayNights"`
+	// What it would cost the hotel.
+	Compensation Compensation `json:"compensation"`
+	// Why it is proposed, in English.
+	Reason string `json:"reason"`
+}
+
+// What can be done about a night.
+type CompensationProposals struct {
+	// The room types with more rooms booked than can be slept in; empty when there is nothing to do.
+	Overbooked []OverbookedRoomType `json:"overbooked"`
+	// The ways out, the best first: by cost, then by the room nights that are affected, the length of the stay,
+	// and the last booker first. At most 10 for a stay, and those of the 200 last bookers.
+	Proposals []CompensationProposal `json:"proposals"`
+}
+
+// What guests without a room have cost a hotel.
+type CompensationReport struct {
+	// When it was so, by the database's clock.
+	AsOf time.Time `json:"asOf"`
+	// By night, and what was done.
+	Nights []CompensatedNight `json:"nights"`
+	// The cost of all of them.
+	Total Money `json:"total"`
 }
 
 // Who a booking is for.
@@ -2379,6 +2541,20 @@ type OutOfOrderSet struct {
 }
 
 func (OutOfOrderSet) IsOutOfOrderResult() {}
+
+// A room type with more rooms booked on the night than can be slept in.
+type OverbookedRoomType struct {
+	// The room type.
+	RoomTypeID string `json:"roomTypeId"`
+	// Its name.
+	Name string `json:"name"`
+	// The rooms that can be slept in: those there are, less those out of order.
+	Usable int64 `json:"usable"`
+	// The rooms that are booked.
+	Booked int64 `json:"booked"`
+	// How many are too many.
+	Short int64 `json:"short"`
+}
 
 // Leave to hold seats across blocks.
 type OverrideBlockInput struct {
@@ -3892,6 +4068,30 @@ type SetTermsInput struct {
 	OrphanSeats *OrphanSeats `json:"orphanSeats"`
 }
 
+// What it costs a hotel to send guests elsewhere, for each room, in its currency: each 0 to 1000000000.
+type SetWalkTermsInput struct {
+	// The hotel.
+	Property string `json:"property"`
+	// A night in another house.
+	Night MoneyInput `json:"night"`
+	// For goodwill, once.
+	Goodwill MoneyInput `json:"goodwill"`
+	// The way there, once.
+	Transport MoneyInput `json:"transport"`
+}
+
+// How an amount due was paid.
+type SettleAmountDueInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The change that left it to be paid.
+	Change string `json:"change"`
+	// How it was paid.
+	Method SettleMethod `json:"method"`
+	// The reference of the payment, such as the number of a receipt, 1 to 100 characters.
+	Reference string `json:"reference"`
+}
+
 // One performance of an event.
 type Show struct {
 	// The public id.
@@ -3938,6 +4138,92 @@ type Size struct {
 	// The height.
 	Height float64 `json:"height"`
 }
+
+// A change of one stay of a booking. returned + due = added + fee + refund + credited.
+type StayChange struct {
+	// The public id; null in a dry run.
+	ID *string `json:"id"`
+	// Why it was changed.
+	Kind StayChangeKind `json:"kind"`
+	// The booking as it stands, in a dry run as it would stand.
+	Booking Booking `json:"booking"`
+	// Which of its stays.
+	Item int64 `json:"item"`
+	// When.
+	At time.Time `json:"at"`
+	// The numbers of the lines that ended.
+	EndedLines []int64 `json:"endedLines"`
+	// The numbers of the lines that took their place.
+	AddedLines []int64 `json:"addedLines"`
+	// What the ended lines cost.
+	Returned Money `json:"returned"`
+	// What the added lines cost.
+	Added Money `json:"added"`
+	// What is kept of what is given back, by the cancellation policy.
+	Fee Money `json:"fee"`
+	// The fee that was waived.
+	WaivedFee Money `json:"waivedFee"`
+	// The money that goes back.
+	Refund Money `json:"refund"`
+	// What was set against an amount that was still due, or has gone back before.
+	Credited Money `json:"credited"`
+	// What was left to be paid at the hotel.
+	Due Money `json:"due"`
+	// What is still to be paid of that.
+	Open Money `json:"open"`
+	// What became of it.
+	DueState AmountDueState `json:"dueState"`
+	// How it was paid; null for none.
+	SettledWith *SettleMethod `json:"settledWith"`
+	// The reference of its payment, or why it need not be paid.
+	SettleNote *string `json:"settleNote"`
+	// When it was settled or waived.
+	SettledAt *time.Time `json:"settledAt"`
+	// Why it was changed, in words.
+	Reason *string `json:"reason"`
+	// What it cost the hotel; null unless there was no room.
+	Compensation *Compensation `json:"compensation"`
+}
+
+func (StayChange) IsChangeStayResult() {}
+
+func (StayChange) IsSettleAmountDueResult() {}
+
+// A page of changes of stays.
+type StayChangeConnection struct {
+	// The changes with their cursors.
+	Edges []StayChangeEdge `json:"edges"`
+	// The changes alone.
+	Nodes []StayChange `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A change of a stay in a page.
+type StayChangeEdge struct {
+	// Where the change stands in the list.
+	Cursor string `json:"cursor"`
+	// The change.
+	Node StayChange `json:"node"`
+}
+
+// A change of a stay that was refused. Nothing was changed.
+type StayChangeRefused struct {
+	// The rule that spoke; of several, that of the first line.
+	Code RefusalCode `json:"code"`
+	// A sentence for people, in English.
+	Message string `json:"message"`
+	// Every night that could not be had, and why.
+	Lines []RefusedLine `json:"lines"`
+	// What it would do now, when that is not what was expected (PRICE_CHANGED).
+	Now *StayChange `json:"now"`
+	// How many milliseconds to wait before trying again; null when waiting does not help.
+	RetryAfterMs *int64 `json:"retryAfterMs"`
+}
+
+func (StayChangeRefused) IsChangeStayResult() {}
+
+func (StayChangeRefused) IsRefusal() {}
 
 // A tax or fee of a hotel's stays.
 type StayCharge struct {
@@ -4591,6 +4877,26 @@ type WaitingRoomTicket struct {
 
 func (WaitingRoomTicket) IsJoinWaitingRoomResult() {}
 
+// Why an amount due need not be paid.
+type WaiveAmountDueInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The change that left it to be paid.
+	Change string `json:"change"`
+	// Why, 1 to 100 characters; it is recorded.
+	Reason string `json:"reason"`
+}
+
+// What it costs a hotel to send guests elsewhere, for each room.
+type WalkTerms struct {
+	// A night in another house.
+	Night Money `json:"night"`
+	// For goodwill, once.
+	Goodwill Money `json:"goodwill"`
+	// The way there, once.
+	Transport Money `json:"transport"`
+}
+
 // One event for one webhook endpoint.
 type WebhookDelivery struct {
 	// The public id. Receivers never see it: they know a delivery by its event.
@@ -4976,6 +5282,70 @@ func (e Amenity) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// What became of an amount that a change has left to be paid.
+type AmountDueState string
+
+const (
+	// Nothing was left to be paid.
+	AmountDueStateNone AmountDueState = "NONE"
+	// It is still to be paid.
+	AmountDueStateDue AmountDueState = "DUE"
+	// It was paid at the hotel.
+	AmountDueStateSettled AmountDueState = "SETTLED"
+	// It was waived, or the nights that it was for were given back.
+	AmountDueStateWaived AmountDueState = "WAIVED"
+)
+
+var AllAmountDueState = []AmountDueState{
+	AmountDueStateNone,
+	AmountDueStateDue,
+	AmountDueStateSettled,
+	AmountDueStateWaived,
+}
+
+func (e AmountDueState) IsValid() bool {
+	switch e {
+	case AmountDueStateNone, AmountDueStateDue, AmountDueStateSettled, AmountDueStateWaived:
+		return true
+	}
+	return false
+}
+
+func (e AmountDueState) String() string {
+	return string(e)
+}
+
+func (e *AmountDueState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = AmountDueState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid AmountDueState", str)
+	}
+	return nil
+}
+
+func (e AmountDueState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *AmountDueState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e AmountDueState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // How an area is drawn.
 type AreaShape string
 
@@ -5053,8 +5423,10 @@ const (
 	BookingLineStateCancelled BookingLineState = "CANCELLED"
 	// The guest did not arrive.
 	BookingLineStateNoShow BookingLineState = "NO_SHOW"
-	// The guest was moved elsewhere.
+	// There was no room for the guests, who were sent elsewhere; its unit was given back.
 	BookingLineStateWalked BookingLineState = "WALKED"
+	// A change of the stay gave it back; other lines took its place.
+	BookingLineStateChanged BookingLineState = "CHANGED"
 )
 
 var AllBookingLineState = []BookingLineState{
@@ -5062,11 +5434,12 @@ var AllBookingLineState = []BookingLineState{
 	BookingLineStateCancelled,
 	BookingLineStateNoShow,
 	BookingLineStateWalked,
+	BookingLineStateChanged,
 }
 
 func (e BookingLineState) IsValid() bool {
 	switch e {
-	case BookingLineStateBooked, BookingLineStateCancelled, BookingLineStateNoShow, BookingLineStateWalked:
+	case BookingLineStateBooked, BookingLineStateCancelled, BookingLineStateNoShow, BookingLineStateWalked, BookingLineStateChanged:
 		return true
 	}
 	return false
@@ -5307,6 +5680,10 @@ const (
 	ChangeEventTypeBookingCheckedOut ChangeEventType = "BOOKING_CHECKED_OUT"
 	// A period in which a physical room is out of order was made, shortened or ended.
 	ChangeEventTypeRoomOutOfOrder ChangeEventType = "ROOM_OUT_OF_ORDER"
+	// A stay of a booking was moved to other nights or rooms, perhaps of another hotel of the seller.
+	ChangeEventTypeBookingChanged ChangeEventType = "BOOKING_CHANGED"
+	// There is no room for a stay of a booking: its guests are sent elsewhere, and have to be told.
+	ChangeEventTypeBookingWalked ChangeEventType = "BOOKING_WALKED"
 	// Money is to be given back.
 	ChangeEventTypeRefundRequested ChangeEventType = "REFUND_REQUESTED"
 	// The payment provider gave the money back.
@@ -5339,6 +5716,8 @@ var AllChangeEventType = []ChangeEventType{
 	ChangeEventTypeBookingCheckedIn,
 	ChangeEventTypeBookingCheckedOut,
 	ChangeEventTypeRoomOutOfOrder,
+	ChangeEventTypeBookingChanged,
+	ChangeEventTypeBookingWalked,
 	ChangeEventTypeRefundRequested,
 	ChangeEventTypeRefundSucceeded,
 	ChangeEventTypeRefundFailed,
@@ -5353,7 +5732,7 @@ var AllChangeEventType = []ChangeEventType{
 
 func (e ChangeEventType) IsValid() bool {
 	switch e {
-	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeBookingNoShowSettled, ChangeEventTypeBookingRoomAssigned, ChangeEventTypeBookingRoomUnassigned, ChangeEventTypeBookingCheckedIn, ChangeEventTypeBookingCheckedOut, ChangeEventTypeRoomOutOfOrder, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeDisputeOpened, ChangeEventTypeDisputeWon, ChangeEventTypeDisputeLost, ChangeEventTypeAllotmentReleased, ChangeEventTypeAllotmentCancelled, ChangeEventTypeBlockReleased, ChangeEventTypeEndpointPing:
+	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeBookingNoShowSettled, ChangeEventTypeBookingRoomAssigned, ChangeEventTypeBookingRoomUnassigned, ChangeEventTypeBookingCheckedIn, ChangeEventTypeBookingCheckedOut, ChangeEventTypeRoomOutOfOrder, ChangeEventTypeBookingChanged, ChangeEventTypeBookingWalked, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeDisputeOpened, ChangeEventTypeDisputeWon, ChangeEventTypeDisputeLost, ChangeEventTypeAllotmentReleased, ChangeEventTypeAllotmentCancelled, ChangeEventTypeBlockReleased, ChangeEventTypeEndpointPing:
 		return true
 	}
 	return false
@@ -6873,6 +7252,12 @@ const (
 	RefusalCodeNightsLeft RefusalCode = "NIGHTS_LEFT"
 	// The guests are not marked as a no-show, or its end was settled before.
 	RefusalCodeNotNoShow RefusalCode = "NOT_NO_SHOW"
+	// The stay is over, or only the seller changes it now.
+	RefusalCodeChangeClosed RefusalCode = "CHANGE_CLOSED"
+	// The amount was settled or waived before.
+	RefusalCodeAmountNotDue RefusalCode = "AMOUNT_NOT_DUE"
+	// The night has room again, the rooms of the proposal are gone, or it would cost something else now.
+	RefusalCodeProposalStale RefusalCode = "PROPOSAL_STALE"
 	// Too many want the same units at this moment; try again after retryAfterMs.
 	RefusalCodeBusy RefusalCode = "BUSY"
 	// The selection would leave this one seat alone between others that are taken.
@@ -6954,6 +7339,9 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeNotCheckedIn,
 	RefusalCodeNightsLeft,
 	RefusalCodeNotNoShow,
+	RefusalCodeChangeClosed,
+	RefusalCodeAmountNotDue,
+	RefusalCodeProposalStale,
 	RefusalCodeBusy,
 	RefusalCodeOrphanSeat,
 	RefusalCodeCompanionSeat,
@@ -6964,7 +7352,7 @@ var AllRefusalCode = []RefusalCode{
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodeTooEarlyToBook, RefusalCodeTooLateToBook, RefusalCodeRatePlanClosed, RefusalCodeTooManyGuests, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeRoomTaken, RefusalCodeRoomOutOfOrder, RefusalCodeRoomRetired, RefusalCodeRoomOfOtherType, RefusalCodeNoSingleRoom, RefusalCodeNoRoom, RefusalCodeNoRoomAssigned, RefusalCodeOutOfOrderOverlap, RefusalCodeOutOfOrderEnded, RefusalCodeNotDue, RefusalCodeCheckedIn, RefusalCodeNotCheckedIn, RefusalCodeNightsLeft, RefusalCodeNotNoShow, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether, RefusalCodePromotionCodeInvalid, RefusalCodePromotionUsedUp:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodeTooEarlyToBook, RefusalCodeTooLateToBook, RefusalCodeRatePlanClosed, RefusalCodeTooManyGuests, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeRoomTaken, RefusalCodeRoomOutOfOrder, RefusalCodeRoomRetired, RefusalCodeRoomOfOtherType, RefusalCodeNoSingleRoom, RefusalCodeNoRoom, RefusalCodeNoRoomAssigned, RefusalCodeOutOfOrderOverlap, RefusalCodeOutOfOrderEnded, RefusalCodeNotDue, RefusalCodeCheckedIn, RefusalCodeNotCheckedIn, RefusalCodeNightsLeft, RefusalCodeNotNoShow, RefusalCodeChangeClosed, RefusalCodeAmountNotDue, RefusalCodeProposalStale, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether, RefusalCodePromotionCodeInvalid, RefusalCodePromotionUsedUp:
 		return true
 	}
 	return false
@@ -7578,6 +7966,70 @@ func (e SeatStatus) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// How money was taken at a hotel.
+type SettleMethod string
+
+const (
+	// In cash.
+	SettleMethodCash SettleMethod = "CASH"
+	// With a card at a terminal of the hotel.
+	SettleMethodCard SettleMethod = "CARD"
+	// To the hotel's bank account.
+	SettleMethodBankTransfer SettleMethod = "BANK_TRANSFER"
+	// It goes on an invoice.
+	SettleMethodInvoice SettleMethod = "INVOICE"
+)
+
+var AllSettleMethod = []SettleMethod{
+	SettleMethodCash,
+	SettleMethodCard,
+	SettleMethodBankTransfer,
+	SettleMethodInvoice,
+}
+
+func (e SettleMethod) IsValid() bool {
+	switch e {
+	case SettleMethodCash, SettleMethodCard, SettleMethodBankTransfer, SettleMethodInvoice:
+		return true
+	}
+	return false
+}
+
+func (e SettleMethod) String() string {
+	return string(e)
+}
+
+func (e *SettleMethod) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = SettleMethod(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid SettleMethod", str)
+	}
+	return nil
+}
+
+func (e SettleMethod) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *SettleMethod) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e SettleMethod) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Whether a show may be sold.
 type ShowState string
 
@@ -7634,6 +8086,70 @@ func (e *ShowState) UnmarshalJSON(b []byte) error {
 }
 
 func (e ShowState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Why a stay was changed.
+type StayChangeKind string
+
+const (
+	// Somebody wanted other nights or another room.
+	StayChangeKindChange StayChangeKind = "CHANGE"
+	// There was no room of its type: the guests have another one of the house at no charge.
+	StayChangeKindUpgrade StayChangeKind = "UPGRADE"
+	// There was no room in the house: the guests have one in another hotel of the seller at no charge.
+	StayChangeKindSisterHotel StayChangeKind = "SISTER_HOTEL"
+	// There was no room: the guests were sent elsewhere.
+	StayChangeKindWalk StayChangeKind = "WALK"
+)
+
+var AllStayChangeKind = []StayChangeKind{
+	StayChangeKindChange,
+	StayChangeKindUpgrade,
+	StayChangeKindSisterHotel,
+	StayChangeKindWalk,
+}
+
+func (e StayChangeKind) IsValid() bool {
+	switch e {
+	case StayChangeKindChange, StayChangeKindUpgrade, StayChangeKindSisterHotel, StayChangeKindWalk:
+		return true
+	}
+	return false
+}
+
+func (e StayChangeKind) String() string {
+	return string(e)
+}
+
+func (e *StayChangeKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = StayChangeKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid StayChangeKind", str)
+	}
+	return nil
+}
+
+func (e StayChangeKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *StayChangeKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e StayChangeKind) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil
@@ -7783,6 +8299,12 @@ const (
 	UnitChangeSold UnitChange = "SOLD"
 	// Its sale was cancelled.
 	UnitChangeCancelled UnitChange = "CANCELLED"
+	// A booked stay was moved here.
+	UnitChangeMovedIn UnitChange = "MOVED_IN"
+	// A booked stay was moved from here.
+	UnitChangeMovedOut UnitChange = "MOVED_OUT"
+	// There was no room for the guests, who were sent elsewhere.
+	UnitChangeWalked UnitChange = "WALKED"
 )
 
 var AllUnitChange = []UnitChange{
@@ -7792,11 +8314,14 @@ var AllUnitChange = []UnitChange{
 	UnitChangeExpired,
 	UnitChangeSold,
 	UnitChangeCancelled,
+	UnitChangeMovedIn,
+	UnitChangeMovedOut,
+	UnitChangeWalked,
 }
 
 func (e UnitChange) IsValid() bool {
 	switch e {
-	case UnitChangeHeld, UnitChangeExtended, UnitChangeReleased, UnitChangeExpired, UnitChangeSold, UnitChangeCancelled:
+	case UnitChangeHeld, UnitChangeExtended, UnitChangeReleased, UnitChangeExpired, UnitChangeSold, UnitChangeCancelled, UnitChangeMovedIn, UnitChangeMovedOut, UnitChangeWalked:
 		return true
 	}
 	return false

@@ -63,10 +63,11 @@ ORDER BY id
 FOR UPDATE;
 
 -- name: HoldLines :many
+-- What the buyer held. Lines that a change added to the sale are the booking's.
 SELECT hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard, property_id, room_type_id, night, bucket,
     quantity, amount_minor, rate_plan_id
 FROM hold_lines
-WHERE tenant_id = @tenant_id AND region = @region AND hold_id = ANY(@hold_ids::uuid[]);
+WHERE tenant_id = @tenant_id AND region = @region AND hold_id = ANY(@hold_ids::uuid[]) AND added_by IS NULL;
 
 -- name: HoldEnd :execrows
 UPDATE holds

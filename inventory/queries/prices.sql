@@ -107,3 +107,8 @@ SELECT hold_id, item, detail
 FROM stay_prices
 WHERE tenant_id = @tenant_id AND region = @region AND hold_id = ANY(@hold_ids::uuid[])
 ORDER BY hold_id, item;
+
+-- name: StayPriceRemove :execrows
+-- A stay that was changed is priced by its lines alone.
+DELETE FROM stay_prices
+WHERE tenant_id = @tenant_id AND region = @region AND hold_id = @hold_id AND item = @item;

@@ -159,10 +159,16 @@ SELECT h.tenant_id, h.region, h.id, count(*) OVER () AS violations
 FROM holds h
 LEFT JOIN bookings b ON b.tenant_id = h.tenant_id AND b.region = h.region AND b.hold_id = h.id
 LEFT JOIN (
-    SELECT bl.tenant_id, bl.region, bl.booking_id, count(*) AS lines, sum(bl.amount_minor)::bigint AS amount_minor
+    SELECT bl.tenant_id, bl.region, bl.booking_id, count(*) AS lines,
+        sum(CASE WHEN bl.state = 'CHANGED' THEN 0 ELSE bl.amount_minor END)::bigint AS amount_minor
     FROM booking_lines bl
     GROUP BY bl.tenant_id, bl.region, bl.booking_id) AS s
     ON s.tenant_id = b.tenant_id AND s.region = b.region AND s.booking_id = b.id
+LEFT JOIN (
+    SELECT sc.tenant_id, sc.region, sc.booking_id, sum(sc.added_minor - sc.returned_minor)::bigint AS amount_minor
+    FROM stay_changes sc
+    GROUP BY sc.tenant_id, sc.region, sc.booking_id) AS m
+    ON m.tenant_id = b.tenant_id AND m.region = b.region AND m.booking_id = b.id
 LEFT JOIN (
     SELECT hl.tenant_id, hl.region, hl.hold_id, count(*) AS lines
     FROM hold_lines hl
@@ -170,7 +176,7 @@ LEFT JOIN (
     ON c.tenant_id = h.tenant_id AND c.region = h.region AND c.hold_id = h.id
 WHERE ($1::boolean OR h.tenant_id = $2::uuid)
     AND ((h.state = 'CONFIRMED') <> (b.id IS NOT NULL)
-        OR (b.id IS NOT NULL AND (b.total_minor <> h.total_minor OR COALESCE(s.amount_minor, 0) <> b.total_minor
+        OR (b.id IS NOT NULL AND (b.total_minor <> h.total_minor + COALESCE(m.amount_minor, 0) OR COALESCE(s.amount_minor, 0) <> b.total_minor
             OR COALESCE(s.lines, 0) <> COALESCE(c.lines, 0))))
 ORDER BY violations
 LIMIT $3
@@ -189,7 +195,8 @@ type AuditBookingsMatchHoldsRow struct {
 	Violations int64
 }
 
-// A confirmed hold has one booking with all its lines and its price; a booking has a confirmed hold.
+// A confirmed hold has one booking with all its lines and its price, as far as no change of a stay has
+// moved them; a booking has a confirmed hold.
 // The lines of both are counted, because a sum of nothing is not unequal to anything.
 func (q *Queries) AuditBookingsMatchHolds(ctx context.Context, arg AuditBookingsMatchHoldsParams) ([]AuditBookingsMatchHoldsRow, error) {
 	rows, err := q.db.Query(ctx, auditBookingsMatchHolds, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
@@ -339,10 +346,13 @@ LEFT JOIN (
     FROM (
         SELECT bl.tenant_id, bl.region, bl.booking_id, bl.amount_minor AS minor
         FROM booking_lines bl
-        WHERE bl.state <> 'CANCELLED'
+        WHERE bl.state NOT IN ('CANCELLED', 'CHANGED')
         UNION ALL
         SELECT c.tenant_id, c.region, c.booking_id, c.fee_minor + c.credited_minor AS minor
         FROM cancellations c
+        UNION ALL
+        SELECT sc.tenant_id, sc.region, sc.booking_id, sc.fee_minor + sc.credited_minor - sc.due_minor AS minor
+        FROM stay_changes sc
         UNION ALL
         SELECT br.tenant_id, br.region, br.booking_id, - br.amount_minor AS minor
         FROM booking_refunds br) AS d
@@ -372,7 +382,7 @@ type AuditCapturedPaymentsRow struct {
 // A captured payment that bought no booking and is not being refunded whole; or one that keeps more,
 // or less, than the lines of its booking that still stand and the fees of those that do not, less
 // what was given back besides. What a lost dispute took need not be refunded any more, and takes no
-// line away.
+// line away. What a change of a stay has left to be paid at the desk is no part of it.
 func (q *Queries) AuditCapturedPayments(ctx context.Context, arg AuditCapturedPaymentsParams) ([]AuditCapturedPaymentsRow, error) {
 	rows, err := q.db.Query(ctx, auditCapturedPayments, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
@@ -540,6 +550,57 @@ func (q *Queries) AuditDisputeSums(ctx context.Context, arg AuditDisputeSumsPara
 			&i.TenantID,
 			&i.Region,
 			&i.ID,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditEndedLines = `-- name: AuditEndedLines :many
+SELECT bl.tenant_id, bl.region, bl.booking_id, bl.ordinal, count(*) OVER () AS violations
+FROM booking_lines bl
+LEFT JOIN stay_changes c ON c.tenant_id = bl.tenant_id AND c.region = bl.region AND c.id = bl.ended_by AND c.booking_id = bl.booking_id
+WHERE ($1::boolean OR bl.tenant_id = $2::uuid)
+    AND (bl.state IN ('CHANGED', 'WALKED')) <> (c.id IS NOT NULL)
+ORDER BY violations
+LIMIT $3
+`
+
+type AuditEndedLinesParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditEndedLinesRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	BookingID  uuid.UUID
+	Ordinal    int64
+	Violations int64
+}
+
+// A line that is CHANGED or WALKED, and only such a line, was ended by a change of its booking.
+func (q *Queries) AuditEndedLines(ctx context.Context, arg AuditEndedLinesParams) ([]AuditEndedLinesRow, error) {
+	rows, err := q.db.Query(ctx, auditEndedLines, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditEndedLinesRow
+	for rows.Next() {
+		var i AuditEndedLinesRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.BookingID,
+			&i.Ordinal,
 			&i.Violations,
 		); err != nil {
 			return nil, err
@@ -799,7 +860,7 @@ FROM (
     UNION ALL
     SELECT bl.tenant_id, bl.region, bl.booking_id AS owner_id, bl.kind, COALESCE(bl.pool_id, bl.room_type_id) AS unit_id, bl.pool_id, bl.room_type_id, bl.bucket, bl.shard, bl.night
     FROM booking_lines bl
-    WHERE bl.kind <> 'SEAT' AND bl.state <> 'CANCELLED') AS u
+    WHERE bl.kind <> 'SEAT' AND bl.state NOT IN ('CANCELLED', 'CHANGED', 'WALKED')) AS u
 LEFT JOIN (
     SELECT hot.tenant_id, hot.region, hot.pool_id, hot.bucket, hot.shard FROM pool_counters hot
     UNION ALL
@@ -870,7 +931,7 @@ LEFT JOIN (
         UNION ALL
         SELECT bl.tenant_id, bl.region, bl.room_type_id, bl.bucket, bl.night, 0::bigint AS held, bl.quantity AS booked
         FROM booking_lines bl
-        WHERE bl.kind = 'NIGHT' AND bl.state <> 'CANCELLED') AS u
+        WHERE bl.kind = 'NIGHT' AND bl.state NOT IN ('CANCELLED', 'CHANGED', 'WALKED')) AS u
     GROUP BY u.tenant_id, u.region, u.room_type_id, u.bucket, u.night) AS l
     ON l.tenant_id = c.tenant_id AND l.region = c.region AND l.room_type_id = c.room_type_id AND l.bucket = c.bucket AND l.night = c.night
 WHERE ($1::boolean OR c.tenant_id = $2::uuid)
@@ -1172,9 +1233,10 @@ func (q *Queries) AuditOutOfOrder(ctx context.Context, arg AuditOutOfOrderParams
 const auditPaidBookings = `-- name: AuditPaidBookings :many
 SELECT b.tenant_id, b.region, b.id, count(*) OVER () AS violations
 FROM bookings b
+JOIN holds h ON h.tenant_id = b.tenant_id AND h.region = b.region AND h.id = b.hold_id
 LEFT JOIN payment_attempts a ON a.tenant_id = b.tenant_id AND a.region = b.region AND a.hold_id = b.hold_id AND a.disposition = 'APPLIED'
-WHERE b.total_minor > 0 AND ($1::boolean OR b.tenant_id = $2::uuid)
-    AND (a.id IS NULL OR a.captured_minor <> b.total_minor)
+WHERE h.total_minor > 0 AND ($1::boolean OR b.tenant_id = $2::uuid)
+    AND (a.id IS NULL OR a.captured_minor <> h.total_minor)
 ORDER BY violations
 LIMIT $3
 `
@@ -1192,7 +1254,7 @@ type AuditPaidBookingsRow struct {
 	Violations int64
 }
 
-// A booking with a price was paid: exactly one attempt of its hold is applied.
+// A booking with a price was paid: exactly one attempt of its hold is applied, for the price of the sale.
 func (q *Queries) AuditPaidBookings(ctx context.Context, arg AuditPaidBookingsParams) ([]AuditPaidBookingsRow, error) {
 	rows, err := q.db.Query(ctx, auditPaidBookings, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
 	if err != nil {
@@ -1710,6 +1772,75 @@ func (q *Queries) AuditSeatsHaveLines(ctx context.Context, arg AuditSeatsHaveLin
 			&i.Region,
 			&i.ShowID,
 			&i.SeatID,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const auditStayChanges = `-- name: AuditStayChanges :many
+SELECT c.tenant_id, c.region, c.id, c.booking_id, count(*) OVER () AS violations
+FROM stay_changes c
+LEFT JOIN (
+    SELECT bl.tenant_id, bl.region, bl.added_by, sum(bl.amount_minor)::bigint AS amount_minor
+    FROM booking_lines bl
+    WHERE bl.added_by IS NOT NULL
+    GROUP BY bl.tenant_id, bl.region, bl.added_by) AS a
+    ON a.tenant_id = c.tenant_id AND a.region = c.region AND a.added_by = c.id
+LEFT JOIN (
+    SELECT bl.tenant_id, bl.region, bl.ended_by, count(*) AS lines,
+        sum(CASE WHEN bl.state = 'CHANGED' THEN 1 ELSE 0 END)::bigint AS changed,
+        sum(CASE WHEN bl.state = 'WALKED' THEN 1 ELSE 0 END)::bigint AS walked,
+        sum(CASE WHEN bl.state = 'CHANGED' THEN bl.amount_minor ELSE 0 END)::bigint AS amount_minor
+    FROM booking_lines bl
+    WHERE bl.ended_by IS NOT NULL
+    GROUP BY bl.tenant_id, bl.region, bl.ended_by) AS e
+    ON e.tenant_id = c.tenant_id AND e.region = c.region AND e.ended_by = c.id
+LEFT JOIN compensations k ON k.tenant_id = c.tenant_id AND k.region = c.region AND k.id = c.id
+WHERE ($1::boolean OR c.tenant_id = $2::uuid)
+    AND (COALESCE(a.amount_minor, 0) <> c.added_minor OR COALESCE(e.amount_minor, 0) <> c.returned_minor
+        OR COALESCE(e.lines, 0) <> CASE WHEN c.kind = 'WALK' THEN COALESCE(e.walked, 0) ELSE COALESCE(e.changed, 0) END
+        OR (c.kind = 'CHANGE') <> (k.id IS NULL))
+ORDER BY violations
+LIMIT $3
+`
+
+type AuditStayChangesParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditStayChangesRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	BookingID  uuid.UUID
+	Violations int64
+}
+
+// A change of a stay is the sum of its lines: what it ended is CHANGED, or WALKED when there was no room,
+// and cost what the change says, and so did what it added. A compensation is what its change was for.
+func (q *Queries) AuditStayChanges(ctx context.Context, arg AuditStayChangesParams) ([]AuditStayChangesRow, error) {
+	rows, err := q.db.Query(ctx, auditStayChanges, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditStayChangesRow
+	for rows.Next() {
+		var i AuditStayChangesRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.BookingID,
 			&i.Violations,
 		); err != nil {
 			return nil, err

@@ -197,7 +197,7 @@ func (q *Queries) BookingInsert(ctx context.Context, arg BookingInsertParams) er
 
 const bookingLines = `-- name: BookingLines :many
 SELECT l.booking_id, l.ordinal, l.item, l.kind, l.show_id, l.seat_id, l.pool_id, l.shard, l.property_id, l.room_type_id, l.night,
-    l.bucket, l.quantity, l.amount_minor, l.rate_plan_id, l.state, l.tax_basis_points, l.tax_minor, c.cancellation_id,
+    l.bucket, l.quantity, l.amount_minor, l.rate_plan_id, l.state, l.tax_basis_points, l.tax_minor, l.added_by, l.ended_by, c.cancellation_id,
     COALESCE(c.fee_minor, 0)::bigint AS fee_minor, COALESCE(c.fee_tax_minor, 0)::bigint AS fee_tax_minor
 FROM booking_lines l
 LEFT JOIN cancelled_lines c ON c.tenant_id = l.tenant_id AND c.region = l.region AND c.booking_id = l.booking_id AND c.ordinal = l.ordinal
@@ -229,6 +229,8 @@ type BookingLinesRow struct {
 	State          string
 	TaxBasisPoints int64
 	TaxMinor       int64
+	AddedBy        *uuid.UUID
+	EndedBy        *uuid.UUID
 	CancellationID *uuid.UUID
 	FeeMinor       int64
 	FeeTaxMinor    int64
@@ -262,6 +264,8 @@ func (q *Queries) BookingLines(ctx context.Context, arg BookingLinesParams) ([]B
 			&i.State,
 			&i.TaxBasisPoints,
 			&i.TaxMinor,
+			&i.AddedBy,
+			&i.EndedBy,
 			&i.CancellationID,
 			&i.FeeMinor,
 			&i.FeeTaxMinor,

@@ -209,7 +209,7 @@ const holdLines = `-- name: HoldLines :many
 SELECT hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard, property_id, room_type_id, night, bucket,
     quantity, amount_minor, rate_plan_id
 FROM hold_lines
-WHERE tenant_id = $1 AND region = $2 AND hold_id = ANY($3::uuid[])
+WHERE tenant_id = $1 AND region = $2 AND hold_id = ANY($3::uuid[]) AND added_by IS NULL
 `
 
 type HoldLinesParams struct {
@@ -236,6 +236,7 @@ type HoldLinesRow struct {
 	RatePlanID  *uuid.UUID
 }
 
+// What the buyer held. Lines that a change added to the sale are the booking's.
 func (q *Queries) HoldLines(ctx context.Context, arg HoldLinesParams) ([]HoldLinesRow, error) {
 	rows, err := q.db.Query(ctx, holdLines, arg.TenantID, arg.Region, arg.HoldIds)
 	if err != nil {

@@ -391,6 +391,32 @@ func (q *Queries) StayChargesInsert(ctx context.Context, arg StayChargesInsertPa
 	return result.RowsAffected(), nil
 }
 
+const stayPriceRemove = `-- name: StayPriceRemove :execrows
+DELETE FROM stay_prices
+WHERE tenant_id = $1 AND region = $2 AND hold_id = $3 AND item = $4
+`
+
+type StayPriceRemoveParams struct {
+	TenantID uuid.UUID
+	Region   string
+	HoldID   uuid.UUID
+	Item     int64
+}
+
+// A stay that was changed is priced by its lines alone.
+func (q *Queries) StayPriceRemove(ctx context.Context, arg StayPriceRemoveParams) (int64, error) {
+	result, err := q.db.Exec(ctx, stayPriceRemove,
+		arg.TenantID,
+		arg.Region,
+		arg.HoldID,
+		arg.Item,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const stayPricesInsert = `-- name: StayPricesInsert :execrows
 INSERT INTO stay_prices (tenant_id, region, hold_id, item, room_minor, added_minor, tax_minor, total_minor, tax_basis_points, detail)
 SELECT $1::uuid, $2::text, p.hold_id, p.item, p.room_minor, p.added_minor, p.tax_minor, p.total_minor, p.tax_basis_points, p.detail::jsonb
