@@ -94,6 +94,10 @@ const (
 	ActionMemberManage            = tenants.ActionMemberManage
 	ActionCustomerSecret          = tenants.ActionCustomerSecret
 	ActionRefundLimited    Action = "refund.create_limited"
+
+	ActionTradeRead   Action = "trade.read"
+	ActionTradeSet    Action = "trade.set"
+	ActionTradeImport Action = "trade.import"
 )
 
 // Meaning says what an action lets somebody do, for people who set roles.
@@ -179,6 +183,9 @@ func Meanings() []Meaning {
 		{ActionMemberManage, "Invite and remove members, and bind and unbind their roles"},
 		{ActionCustomerSecret, "Make and end the secrets that sign references to a channel's own customers"},
 		{ActionRefundLimited, "Give money back outside a cancellation, up to the binding's limit on one booking"},
+		{ActionTradeRead, "See the codes of partners' systems and their messages, and export nights, rates and calendars"},
+		{ActionTradeSet, "Set what partners' systems call hotels and room types"},
+		{ActionTradeImport, "Take nights, rates and restrictions from partners' messages, calendars and files"},
 	}
 }
 
