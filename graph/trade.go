@@ -20,6 +20,11 @@ type Trade interface {
 	Messages(ctx context.Context, actor tenants.Actor, property tenants.PropertyID, after *trade.MessageCursor, limit int) ([]trade.Message, bool, error)
 	Take(ctx context.Context, actor tenants.Actor, body []byte) (trade.Answer, error)
 	Export(ctx context.Context, actor tenants.Actor, kind trade.Kind, property tenants.PropertyID, first, last civil.Date) ([]byte, error)
+	ExportNights(ctx context.Context, actor tenants.Actor, roomType inventory.RoomTypeID, first, last civil.Date) ([]byte, error)
+	ImportNights(ctx context.Context, actor tenants.Actor, roomType inventory.RoomTypeID, content []byte) (inventory.NightsSet, error)
+	ExportCalendar(ctx context.Context, actor tenants.Actor, roomType inventory.RoomTypeID, first, last civil.Date) ([]byte, error)
+	CalendarRange(ctx context.Context, actor tenants.Actor, roomType inventory.RoomTypeID) (first, last civil.Date, err error)
+	ImportCalendar(ctx context.Context, actor tenants.Actor, roomType inventory.RoomTypeID, name string, content []byte) (trade.CalendarTaken, error)
 }
 
 const listTradeMessages = "tradeMessages"

@@ -15,13 +15,17 @@ import (
 )
 
 // Trade are the doors of the interfaces of the trade, to be mounted at /trade/: messages of the OpenTravel
-// Alliance, for the same keys, under the same limits and in the back office's lane.
+// Alliance, files of nights and calendars, for the same keys, under the same limits and in the back office's lane.
 func (a *Handler) Trade() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /trade/ota", a.door(a.takeMessage))
 	for kind, path := range map[trade.Kind]string{trade.KindInventory: "inventory", trade.KindRestrictions: "restrictions", trade.KindRates: "rates"} {
 		mux.HandleFunc("GET /trade/ota/"+path+".xml", a.exportMessage(kind))
 	}
+	mux.HandleFunc("GET /trade/nights.csv", a.door(a.exportNights))
+	mux.HandleFunc("POST /trade/nights.csv", a.door(a.importNights))
+	mux.HandleFunc("GET /trade/calendar.ics", a.door(a.exportCalendar))
+	mux.HandleFunc("POST /trade/calendar.ics", a.door(a.importCalendar))
 	return mux
 }
 

@@ -3,6 +3,7 @@ package inventory
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -127,7 +128,11 @@ func (n FedNight) validate() error {
 	case n.Available != nil && (*n.Available < 0 || *n.Available > maxPhysical):
 		return fault.Invalid("available", "night %s: expected 0 to %d, got %d", n.Night, maxPhysical, *n.Available)
 	}
-	return c.validate(n.Night)
+	var invalid *fault.Error
+	if err := c.validate(n.Night); errors.As(err, &invalid) {
+		return fault.Invalid(invalid.Field, "night %s: %s", n.Night, invalid.Message)
+	}
+	return nil
 }
 
 // maxPhysical bounds the rooms of one type, as validate and the table do.
