@@ -114,20 +114,64 @@ func TestDoorsOfTheTradeKeepTenantsApart(t *testing.T) {
 	s := newServer(t, nil)
 	h, other := newHouse(t, s), newHouse(t, s)
 	h.coded("ASTORIA")
-	for _, path := range []string{"/trade/ota/inventory.xml", "/trade/ota/restrictions.xml", "/trade/ota/rates.xml"} {
+	for _, door := range []struct{ method, path, parameter, id, mediaType, body string }{
+		{http.MethodGet, "/trade/ota/inventory.xml", "property", h.property, "", ""},
+		{http.MethodGet, "/trade/ota/restrictions.xml", "property", h.property, "", ""},
+		{http.MethodGet, "/trade/ota/rates.xml", "property", h.property, "", ""},
+		{http.MethodGet, "/trade/nights.csv", "roomType", h.double, "", ""},
+		{http.MethodPost, "/trade/nights.csv", "roomType", h.double, "text/csv", "night,physical\n2030-05-01,4\n"},
+		{http.MethodGet, "/trade/calendar.ics", "roomType", h.double, "", ""},
+		{http.MethodPost, "/trade/calendar.ics", "roomType", h.double, "text/calendar", emptyCalendar},
+	} {
 		answers := map[string]string{}
-		for _, id := range []string{h.property, randomID(h.property)} {
-			status, _, body := other.admin.door(http.MethodGet, path+"?"+url.Values{"property": {id}, "from": {"2030-05-01"}, "to": {"2030-05-04"}}.Encode(), "", "")
+		for _, id := range []string{door.id, randomID(door.id)} {
+			query := url.Values{door.parameter: {id}, "from": {"2030-05-01"}, "to": {"2030-05-04"}}
+			status, _, body := other.admin.door(door.method, door.path+"?"+query.Encode(), door.mediaType, door.body)
 			if status != http.StatusNotFound {
-				t.Errorf("%s of another's hotel is answered %d", path, status)
+				t.Errorf("%s %s of another's is answered %d %s", door.method, door.path, status, body)
 			}
 			answers[body] = id
 		}
 		if len(answers) != 1 {
-			t.Errorf("%s answers a foreign id otherwise than a random one: %v", path, answers)
+			t.Errorf("%s %s answers a foreign id otherwise than a random one: %v", door.method, door.path, answers)
 		}
 	}
 	if _, _, body := other.admin.door(http.MethodPost, "/trade/ota", "text/xml", countMessage); !strings.Contains(body, `Code="392"`) {
 		t.Errorf("a message to another's hotel is answered %s", body)
+	}
+}
+
+const emptyCalendar = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//Example//EN\r\nEND:VCALENDAR\r\n"
+
+func TestFilesByHTTP(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, newServer(t, nil))
+	query := url.Values{"roomType": {h.double}, "from": {"2030-05-01"}, "to": {"2030-05-04"}}.Encode()
+	if status, _, body := h.admin.door(http.MethodPost, "/trade/nights.csv?"+query, "text/csv", "night,physical,rate\n2030-05-01,4,99.50\n2030-05-02,5,80\n"); status != http.StatusOK || body != `{"nights":2,"oversold":[]}`+"\n" {
+		t.Fatalf("the file is answered %d %s", status, body)
+	}
+	if status, header, body := h.admin.door(http.MethodGet, "/trade/nights.csv?"+query, "", ""); status != http.StatusOK ||
+		!strings.Contains(body, "\n2030-05-01,4,0,0,,99.50,false,") || header.Get("Content-Type") != "text/csv; charset=utf-8" {
+		t.Errorf("the export is answered %d %s", status, body)
+	}
+	if status, _, body := h.admin.door(http.MethodPost, "/trade/nights.csv?"+query, "text/csv", "night,physical\n2030-05-01,4\n2030-05-02,x\n"); status != http.StatusBadRequest || !strings.Contains(body, "line 3, column physical") {
+		t.Errorf("a bad file is answered %d %s", status, body)
+	}
+	stay := strings.Replace(emptyCalendar, "END:VCALENDAR", "BEGIN:VEVENT\r\nUID:a\r\nDTSTART;VALUE=DATE:20300501\r\nDTEND;VALUE=DATE:20300503\r\nEND:VEVENT\r\nEND:VCALENDAR", 1)
+	if status, _, body := h.admin.door(http.MethodPost, "/trade/calendar.ics?"+query+"&name=agency", "text/calendar; charset=utf-8", stay); status != http.StatusOK || body != `{"events":1,"closed":2,"opened":0,"unplanned":0}`+"\n" {
+		t.Errorf("the calendar is answered %d %s", status, body)
+	}
+	if status, header, body := h.admin.door(http.MethodGet, "/trade/calendar.ics?"+query, "", ""); status != http.StatusOK ||
+		!strings.Contains(body, "DTSTART;VALUE=DATE:20300501") || header.Get("Content-Type") != "text/calendar; charset=utf-8" {
+		t.Errorf("the calendar's export is answered %d %s", status, body)
+	}
+	if status, _, body := h.admin.door(http.MethodGet, "/trade/calendar.ics?roomType="+h.double, "", ""); status != http.StatusOK || !strings.Contains(body, "END:VCALENDAR") {
+		t.Errorf("the calendar of a year is answered %d %s", status, body)
+	}
+	if status, _, body := h.admin.door(http.MethodPost, "/trade/calendar.ics?"+query, "text/calendar", "BEGIN:VCALENDAR"); status != http.StatusBadRequest || !strings.Contains(body, "did not arrive whole") {
+		t.Errorf("a bad calendar is answered %d %s", status, body)
+	}
+	if status, _, _ := h.page.door(http.MethodGet, "/trade/nights.csv?"+query, "", ""); status != http.StatusForbidden {
+		t.Errorf("a shop's page gets the plan of nights: %d", status)
 	}
 }
