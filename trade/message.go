@@ -93,6 +93,10 @@ func (r nights) some() bool {
 // a hotel that has its codes.
 func parse(document []byte) (message, notes) {
 	var n notes
+	if len(document) > MaxBytes {
+		n.fail(typeProtocol, codeInvalidRequest, "", "expected a message of at most %d bytes; send it in parts", MaxBytes)
+		return message{}, n
+	}
 	root, err := parseElement(document)
 	if err != nil {
 		n.fail(typeProtocol, codeInvalidRequest, "", "%s", err)

@@ -104,6 +104,9 @@ func (s *Service) ImportNights(ctx context.Context, actor tenants.Actor, roomTyp
 	if err != nil {
 		return inventory.NightsSet{}, db.Classify(err)
 	}
+	if len(content) > MaxBytes {
+		return inventory.NightsSet{}, fault.Invalid("nights", "expected a file of at most %d bytes; send it in parts", MaxBytes)
+	}
 	var found []string
 	lines := ReadNights(content, h.currency, func(line int, column, format string, args ...any) {
 		where := fmt.Sprintf("line %d", line)
