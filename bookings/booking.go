@@ -204,6 +204,9 @@ func lineOf(region ids.Region, currency money.Currency, row dbsqlc.BookingLinesR
 	if row.RoomTypeID != nil {
 		line.RoomType = inventory.RoomTypeID{Region: region, UUID: *row.RoomTypeID}
 	}
+	if row.RatePlanID != nil {
+		line.RatePlan = inventory.RatePlanID{Region: region, UUID: *row.RatePlanID}
+	}
 	if row.Night != nil {
 		line.Night = *row.Night
 	}

@@ -296,7 +296,13 @@ func (r *mutationResolver) SetChannelSales(ctx context.Context, input generated.
 	var d decoder
 	sales := inventory.ChannelSales{
 		Channel: readGlobalID[tenants.ChannelKind](&d, "input.channel", input.Channel), EveryShow: input.Shows == nil, EveryProperty: input.Properties == nil,
-		CommissionBasisPoints: input.CommissionBasisPoints,
+		CommissionBasisPoints: input.CommissionBasisPoints, NoStandardRate: !input.StandardRate,
+	}
+	if input.RatePlans != nil {
+		sales.RatePlans = make([]inventory.RatePlanID, len(input.RatePlans))
+	}
+	for i, text := range input.RatePlans {
+		sales.RatePlans[i] = readID[inventory.RatePlanKind](&d, indexed("input.ratePlans", i), text)
 	}
 	for i, text := range input.Shows {
 		sales.Shows = append(sales.Shows, readID[inventory.ShowKind](&d, fmt.Sprintf("input.shows[%d]", i), text))
@@ -312,10 +318,13 @@ func (r *mutationResolver) SetChannelSales(ctx context.Context, input generated.
 }
 
 func channelSalesView(s inventory.ChannelSales) generated.ChannelSales {
-	view := generated.ChannelSales{ChannelID: s.Channel.String(), CommissionBasisPoints: s.CommissionBasisPoints}
+	view := generated.ChannelSales{ChannelID: s.Channel.String(), CommissionBasisPoints: s.CommissionBasisPoints, StandardRate: !s.NoStandardRate}
 	// A list that is empty says that nothing is sold; without one, everything is.
 	if !s.EveryShow {
 		view.ShowIds = each(s.Shows, inventory.ShowID.String)
+	}
+	if s.RatePlans != nil {
+		view.RatePlanIds = each(s.RatePlans, inventory.RatePlanID.String)
 	}
 	if !s.EveryProperty {
 		view.PropertyIds = each(s.Properties, tenants.PropertyID.String)

@@ -19,8 +19,8 @@ import (
 const listFailedRefunds = "failedRefunds"
 
 // CancellationPolicy is the resolver for the cancellationPolicy field.
-func (r *queryResolver) CancellationPolicy(ctx context.Context, show, venue, property *string) (*generated.CancellationPolicy, error) {
-	scope, err := readConditionsScope("", show, venue, property)
+func (r *queryResolver) CancellationPolicy(ctx context.Context, show, venue, property, ratePlan *string) (*generated.CancellationPolicy, error) {
+	scope, err := readConditionsScope("", show, venue, property, ratePlan)
 	if err != nil {
 		return nil, err
 	}
@@ -30,7 +30,7 @@ func (r *queryResolver) CancellationPolicy(ctx context.Context, show, venue, pro
 
 // SetCancellationPolicy is the resolver for the setCancellationPolicy field.
 func (r *mutationResolver) SetCancellationPolicy(ctx context.Context, input generated.SetCancellationPolicyInput) (*generated.CancellationPolicy, error) {
-	scope, err := readConditionsScope("input.", input.Show, input.Venue, input.Property)
+	scope, err := readConditionsScope("input.", input.Show, input.Venue, input.Property, input.RatePlan)
 	if err != nil {
 		return nil, err
 	}
@@ -44,7 +44,7 @@ func (r *mutationResolver) SetCancellationPolicy(ctx context.Context, input gene
 
 // RemoveCancellationPolicy is the resolver for the removeCancellationPolicy field.
 func (r *mutationResolver) RemoveCancellationPolicy(ctx context.Context, input generated.RemoveCancellationPolicyInput) (*generated.CancellationPolicy, error) {
-	scope, err := readConditionsScope("input.", input.Show, input.Venue, input.Property)
+	scope, err := readConditionsScope("input.", input.Show, input.Venue, input.Property, input.RatePlan)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (r *mutationResolver) RemoveCancellationPolicy(ctx context.Context, input g
 
 // SetTaxRate is the resolver for the setTaxRate field.
 func (r *mutationResolver) SetTaxRate(ctx context.Context, input generated.SetTaxRateInput) (*generated.TaxRate, error) {
-	scope, err := readConditionsScope("input.", nil, input.Venue, input.Property)
+	scope, err := readConditionsScope("input.", nil, input.Venue, input.Property, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -66,22 +66,25 @@ func (r *mutationResolver) SetTaxRate(ctx context.Context, input generated.SetTa
 }
 
 // readConditionsScope reads what conditions are for.
-func readConditionsScope(parent string, show, venue, property *string) (inventory.ConditionsScope, error) {
+func readConditionsScope(parent string, show, venue, property, plan *string) (inventory.ConditionsScope, error) {
 	var d decoder
 	scope := inventory.ConditionsScope{
 		Show:     readOptionalID[inventory.ShowKind](&d, parent+"show", show),
 		Venue:    readOptionalID[tenants.VenueKind](&d, parent+"venue", venue),
 		Property: readOptionalID[tenants.PropertyKind](&d, parent+"property", property),
+		RatePlan: readOptionalID[inventory.RatePlanKind](&d, parent+"ratePlan", plan),
 	}
 	if d.err != nil {
 		return scope, d.err
 	}
-	const one = "expected only one of show, venue and property"
+	const one = "expected only one of show, venue, property and ratePlan"
 	switch {
 	case scope.Show != nil && scope.Venue != nil:
 		return scope, fault.Invalid(parent+"venue", one)
 	case scope.Property != nil && (scope.Show != nil || scope.Venue != nil):
 		return scope, fault.Invalid(parent+"property", one)
+	case scope.RatePlan != nil && (scope.Show != nil || scope.Venue != nil || scope.Property != nil):
+		return scope, fault.Invalid(parent+"ratePlan", one)
 	}
 	return scope, nil
 }

@@ -138,6 +138,12 @@ func (h *house) complete(mutation string, variables vars, own map[string]string)
 		input["seats"] = vars{"seats": []string{h.seats[9]}}
 	case "changeSeatBlock":
 		input["note"] = "Another note"
+	case "createRatePlan":
+		input["code"] = "BAR"
+	case "updateRatePlan":
+		input["name"] = "Another name"
+	case "setBookingWindow":
+		input["property"], input["minAdvanceDays"] = h.property, 2
 	case "setChannelSales":
 		input["commissionBasisPoints"] = 100
 	case "inviteMember":

@@ -106,6 +106,8 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 		return node(r.Chart(ctx, id))
 	case inventory.RoomTypeKind{}.Prefix():
 		return node(r.roomType(ctx, id))
+	case inventory.RatePlanKind{}.Prefix():
+		return node(r.ratePlan(ctx, id))
 	case inventory.HoldKind{}.Prefix():
 		return node(r.Hold(ctx, id))
 	case inventory.AllotmentKind{}.Prefix():
@@ -121,7 +123,7 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 	case events.EndpointKind{}.Prefix():
 		return node(r.WebhookEndpoint(ctx, id))
 	}
-	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, member, event, show, chart, room type, job, hold, allotment, seat block, booking, change event or webhook endpoint, got %.48q", id)
+	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, member, event, show, chart, room type, rate plan, job, hold, allotment, seat block, booking, change event or webhook endpoint, got %.48q", id)
 }
 
 // node passes an entity on as a Node. A nil pointer must not become a Node that is not nil.

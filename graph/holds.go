@@ -65,10 +65,8 @@ func readLine(d *decoder, field string, line generated.HoldLineInput) inventory.
 		}
 	}
 	if line.Stay != nil {
-		request.Stay = &inventory.StayRequest{
-			RoomType: readID[inventory.RoomTypeKind](d, field+".stay.roomType", line.Stay.RoomType),
-			CheckIn:  line.Stay.CheckIn, CheckOut: line.Stay.CheckOut, Rooms: line.Stay.Rooms,
-		}
+		stay := readStay(d, field+".stay", *line.Stay)
+		request.Stay = &stay
 	}
 	return request
 }

@@ -43,7 +43,7 @@ func holdRefusedView(r *inventory.Refusal, lines []inventory.LineRequest) *gener
 		Lines: each(r.Lines, func(l inventory.RefusedLine) generated.RefusedLine {
 			view := generated.RefusedLine{
 				Line: int64(l.Line), Code: generated.RefusalCode(l.Code), Night: l.Night, Available: l.Available, Limit: l.Limit,
-				SeatSource: l.Seat,
+				SeatSource: l.Seat, Level: levelView(l.Level),
 			}
 			if l.Seat != nil {
 				view.SeatID = idOrNull(*l.Seat)

@@ -25,8 +25,11 @@ type loaders struct {
 	pools       *dataloadgen.Loader[inventory.ShowID, []inventory.Pool]
 	roomTypes   *dataloadgen.Loader[inventory.RoomTypeID, inventory.RoomType]
 	// offers are the room types of a property.
-	offers  *dataloadgen.Loader[tenants.PropertyID, []inventory.RoomType]
-	refunds *dataloadgen.Loader[payments.AttemptID, []payments.Refund]
+	offers *dataloadgen.Loader[tenants.PropertyID, []inventory.RoomType]
+	// ratePlans are by id, plansOf those of a property.
+	ratePlans *dataloadgen.Loader[inventory.RatePlanID, inventory.RatePlan]
+	plansOf   *dataloadgen.Loader[tenants.PropertyID, []inventory.RatePlan]
+	refunds   *dataloadgen.Loader[payments.AttemptID, []payments.Refund]
 	// refunded is what was given back for the booking of a hold.
 	refunded   *dataloadgen.Loader[inventory.HoldID, money.Amount]
 	conditions *dataloadgen.Loader[inventory.Site, inventory.Offer]
@@ -65,6 +68,12 @@ func newLoaders(r *Resolver, actor tenants.Actor, wait time.Duration) *loaders {
 		}),
 		offers: loader(wait, func(ctx context.Context, keys []tenants.PropertyID) (map[tenants.PropertyID][]inventory.RoomType, error) {
 			return r.inventory.RoomTypesOfProperties(ctx, actor, keys)
+		}),
+		ratePlans: loader(wait, func(ctx context.Context, keys []inventory.RatePlanID) (map[inventory.RatePlanID]inventory.RatePlan, error) {
+			return r.inventory.RatePlansByID(ctx, actor, keys)
+		}),
+		plansOf: loader(wait, func(ctx context.Context, keys []tenants.PropertyID) (map[tenants.PropertyID][]inventory.RatePlan, error) {
+			return r.inventory.RatePlansOfProperties(ctx, actor, keys)
 		}),
 		refunds: loader(wait, func(ctx context.Context, keys []payments.AttemptID) (map[payments.AttemptID][]payments.Refund, error) {
 			return r.bookings.RefundsOfAttempts(ctx, actor, keys)

@@ -46,6 +46,7 @@ func (r *mutationResolver) SetNights(ctx context.Context, input generated.SetNig
 		RequestKey: textOf(input.RequestKey),
 		RoomType:   readOptionalID[inventory.RoomTypeKind](&d, "input.roomType", input.RoomType),
 		Property:   readOptionalID[tenants.PropertyKind](&d, "input.property", input.Property),
+		RatePlan:   readOptionalID[inventory.RatePlanKind](&d, "input.ratePlan", input.RatePlan),
 		Nights:     nightRange(input.Nights), Change: nightChange(input.Change),
 	}
 	if d.err != nil {
@@ -91,7 +92,7 @@ func nightsFault(err error) error {
 		return err
 	}
 	switch field, _, _ := strings.Cut(known.Field, "."); field {
-	case "night", "nights", "roomType", "property", "requestKey":
+	case "night", "nights", "roomType", "property", "ratePlan", "requestKey":
 		return inInput(err)
 	case "rate":
 		return fault.Invalid("input.change.rateMinor", "%s", known.Message)

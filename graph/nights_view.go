@@ -21,6 +21,10 @@ func nightsJobView(j inventory.NightsJob) generated.NightsJob {
 		Nights: j.Nights, NightsWritten: j.Written, ChunkCount: j.Chunks, ChunksWaiting: j.Waiting, ChunksFailed: j.Failed,
 		Oversold: j.Oversold, CreatedAt: j.CreatedAt, EndedAt: j.EndedAt, Source: j.ID,
 	}
+	if !j.RatePlan.IsZero() {
+		plan := j.RatePlan.String()
+		view.RatePlanID = &plan
+	}
 	if !j.RoomType.IsZero() {
 		room := j.RoomType.String()
 		view.RoomTypeID = &room

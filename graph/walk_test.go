@@ -35,7 +35,7 @@ func idKinds() map[string]string {
 		"show": "show", "seats": "seat", "seat": "seat", "pool": "pool", "roomType": "room", "venue": "venue", "event": "event", "chart": "chart",
 		"presaleCode": "presale", "allotment": "allotment", "Query.allotment": "allotment", "grant": "grant",
 		"job": "nights", "Query.nightsJob": "nights", "block": "block", "fromBlock": "block", "toBlock": "block", "Query.seatBlock": "block",
-		"shows": "show", "properties": "prop",
+		"shows": "show", "properties": "prop", "ratePlan": "plan", "ratePlans": "plan", "parent": "plan",
 		"property": "prop", "priceLevel": "level", "priceLevels": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
 		"member": "member", "binding": "bind", "customerSecret": "csec",
 		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
@@ -155,6 +155,10 @@ func scalarValue(name, typ string) any {
 		return key()
 	case name == "plan":
 		return hallPlan()
+	case name == "cutoffTime":
+		return "18:00"
+	case name == "code":
+		return "BAR"
 	case name == "currency":
 		return "EUR"
 	case name == "verifier":
@@ -224,6 +228,7 @@ func (h *house) ids() (own map[string]string, guest client) {
 		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
 		"presale": h.presaleCode(), "allotment": h.allotment(), "grant": h.grant(guest),
+		"plan":   h.ratePlan("FLEX"),
 		"nights": h.nightsJob(), "block": h.houseSeats(h.seats[9]),
 		"refund": refund,
 		"evt":    h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
@@ -312,7 +317,7 @@ func askAboutForeign(t *testing.T, who string, as client, own, foreign map[strin
 
 func nodeKinds() []string {
 	return []string{
-		"tenant", "prop", "venue", "chan", "key", "member", "event", "show", "chart", "room", "nights", "hold", "allotment", "block", "book", "evt", "endpoint",
+		"tenant", "prop", "venue", "chan", "key", "member", "event", "show", "chart", "room", "plan", "nights", "hold", "allotment", "block", "book", "evt", "endpoint",
 	}
 }
 

@@ -50,9 +50,8 @@ func (f facts) totalOf(w wish, stock stock) (money.Amount, error) {
 		case request.Pool != nil:
 			sum = f.pools[request.Pool.Pool.UUID].price * request.Pool.Quantity
 		case request.Stay != nil:
-			for night := request.Stay.CheckIn; night.Before(request.Stay.CheckOut); night = night.AddDays(1) {
-				sum += *f.nights[request.Stay.RoomType.UUID][night].AmountMinor * request.Stay.Rooms
-			}
+			price, _ := priceStay(*request.Stay, f.stay(*request.Stay)) // judgeStay has seen that each night has a price
+			sum = price.Room() * request.Stay.Rooms
 		}
 		var err error
 		if total, err = total.Add(money.Amount{Minor: sum, Currency: f.currencyOf(request)}); err != nil || total.Minor > money.MaxMinor {
@@ -93,12 +92,13 @@ func (b *batch) linesOf(w wish, f facts, stock stock) []HoldLine {
 			}
 		case request.Stay != nil:
 			room := f.rooms[request.Stay.RoomType.UUID]
+			price, _ := priceStay(*request.Stay, f.stay(*request.Stay))
 			for night := request.Stay.CheckIn; night.Before(request.Stay.CheckOut); night = night.AddDays(1) {
 				for _, part := range b.roomsFor(w, f, stock, request.Stay, night) {
 					add(i, HoldLine{
 						Kind: LineKindNight, Property: tenants.PropertyID{Region: b.at.region, UUID: room.property},
-						RoomType: request.Stay.RoomType, Night: night, Bucket: part.bucket, Quantity: part.quantity,
-					}, *f.nights[request.Stay.RoomType.UUID][night].AmountMinor, currency)
+						RoomType: request.Stay.RoomType, RatePlan: planOf(*request.Stay), Night: night, Bucket: part.bucket, Quantity: part.quantity,
+					}, price.Nights[night.DaysSince(request.Stay.CheckIn)], currency)
 				}
 			}
 		}
@@ -192,6 +192,7 @@ func (w won) holdAt(at place, terms Terms, now time.Time) Hold {
 		ID: HoldID{Region: at.region, UUID: w.wish.hold}, Tenant: w.wish.actor.Tenant, Channel: w.wish.actor.Channel, Buyer: w.wish.buyer,
 		State: HoldStateActive, PlacedAt: now, Deadline: deadline, LeaseDeadline: deadline, ClaimableAt: deadline,
 		MaxExtensions: terms.MaxExtensions, Total: w.total, Version: 1, Lines: w.lines,
+		OverridesRestrictions: w.wish.claim.override != nil,
 		Terms: HoldTerms{
 			HoldSeconds: terms.HoldSeconds, MaxHoldSeconds: terms.MaxHoldSeconds,
 			ProcessingSeconds: terms.ProcessingSeconds, GraceSeconds: terms.GraceSeconds,
@@ -227,6 +228,7 @@ func (b *batch) insertHolds(ctx context.Context, out *pipelined, holds []Hold) e
 			code = hold.PresaleCode.UUID
 		}
 		params.PresaleCodeIds = append(params.PresaleCodeIds, code)
+		params.OverridesRestrictions = append(params.OverridesRestrictions, hold.OverridesRestrictions)
 		addLines(&lines, hold)
 	}
 	queries := dbsqlc.New(out)
@@ -366,5 +368,6 @@ func addLines(params *dbsqlc.HoldLinesInsertParams, hold Hold) {
 		params.Buckets = append(params.Buckets, line.Bucket)
 		params.Quantities = append(params.Quantities, line.Quantity)
 		params.Amounts = append(params.Amounts, line.Amount.Minor)
+		params.RatePlanIds = append(params.RatePlanIds, line.RatePlan.UUID)
 	}
 }

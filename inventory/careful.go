@@ -302,7 +302,7 @@ func (w wish) judgeCounters(f facts, s stock) []RefusedLine {
 // judgeNight looks at the room type's counter and at the house's. house adds up what earlier lines
 // of the same claim take of it.
 func (w wish) judgeNight(line int, stay StayRequest, night civil.Date, f facts, s stock, house map[nightKey]int64) []RefusedLine {
-	if !f.onSale(stay.RoomType, night) {
+	if !f.onSale(stay, night) {
 		return nil // judgeStay has said so
 	}
 	if _, ok := s.nights[nightKey{owner: stay.RoomType.UUID, bucket: sharedBucket, night: night}]; !ok {

@@ -26,6 +26,10 @@ type ChannelSales struct {
 	// Shows and Properties are the only ones that it sells, where not every one.
 	Shows      []ShowID
 	Properties []tenants.PropertyID
+	// RatePlans are the only ones that it sells, where not nil; NoStandardRate says that it sells nothing but
+	// rate plans.
+	RatePlans      []RatePlanID `json:",omitempty"`
+	NoStandardRate bool         `json:",omitempty"`
 	// CommissionBasisPoints is in hundredths of a percent of a booking's total, 0 to 10000. A sale keeps the
 	// commission of its moment.
 	CommissionBasisPoints int64
@@ -56,7 +60,12 @@ func channelSalesTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, id 
 	if err != nil {
 		return ChannelSales{}, fmt.Errorf("read what a channel sells: %w", err)
 	}
-	sales := ChannelSales{Channel: id, EveryShow: row.EveryShow, EveryProperty: row.EveryProperty, CommissionBasisPoints: row.CommissionBasisPoints}
+	sales := ChannelSales{Channel: id, EveryShow: row.EveryShow, EveryProperty: row.EveryProperty, CommissionBasisPoints: row.CommissionBasisPoints, NoStandardRate: !row.StandardRate}
+	if !row.EveryRatePlan {
+		if sales.RatePlans, err = channelPlansTx(ctx, queries, tenant, id); err != nil {
+			return ChannelSales{}, err
+		}
+	}
 	offers, err := queries.ChannelOffersList(ctx, dbsqlc.ChannelOffersListParams{TenantID: tenant.UUID, ChannelID: id.UUID})
 	if err != nil {
 		return ChannelSales{}, fmt.Errorf("list what a channel sells: %w", err)
@@ -85,6 +94,8 @@ func (s *Service) SetChannelSales(ctx context.Context, actor tenants.Actor, sale
 		return ChannelSales{}, fault.Invalid("shows", "expected at most %d, got %d", maxOffers, len(sales.Shows))
 	case len(sales.Properties) > maxOffers:
 		return ChannelSales{}, fault.Invalid("properties", "expected at most %d, got %d", maxOffers, len(sales.Properties))
+	case len(sales.RatePlans) > maxOffers:
+		return ChannelSales{}, fault.Invalid("ratePlans", "expected at most %d, got %d", maxOffers, len(sales.RatePlans))
 	}
 	return db.Replayable(ctx, s.db, "inventory.SetChannelSales", func(ctx context.Context, tx pgx.Tx) (ChannelSales, error) {
 		before, err := channelSalesTx(ctx, tx, actor.Tenant, sales.Channel)
@@ -117,7 +128,7 @@ func setChannelSalesTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, 
 	}
 	if err := queries.ChannelSalesSet(ctx, dbsqlc.ChannelSalesSetParams{
 		TenantID: tenant.UUID, ChannelID: sales.Channel.UUID, EveryShow: sales.EveryShow, EveryProperty: sales.EveryProperty,
-		CommissionBasisPoints: sales.CommissionBasisPoints,
+		CommissionBasisPoints: sales.CommissionBasisPoints, EveryRatePlan: sales.RatePlans == nil, StandardRate: !sales.NoStandardRate,
 	}); err != nil {
 		return fmt.Errorf("store what a channel sells: %w", err)
 	}
@@ -137,7 +148,7 @@ func setChannelSalesTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, 
 	if _, err := queries.ChannelOffersInsert(ctx, params); err != nil {
 		return fmt.Errorf("store what a channel sells: %w", err)
 	}
-	return nil
+	return setChannelPlansTx(ctx, queries, tenant, sales)
 }
 
 // distinctIDs leaves out what is named twice, and everything where there is no list.
@@ -195,7 +206,8 @@ func (c claim) judgeOffers(channel tenants.ChannelID, f facts) []RefusedLine {
 			notSoldBy = f.shows[f.pools[line.Pool.Pool.UUID].show].notSoldBy
 			at.Pool = &line.Pool.Pool
 		case line.Stay != nil:
-			notSoldBy = f.rooms[line.Stay.RoomType.UUID].notSoldBy
+			refused = append(refused, f.judgeChannel(i, *line.Stay, channel)...)
+			continue
 		}
 		if slices.Contains(notSoldBy, channel.UUID) {
 			refused = append(refused, at)

@@ -66,6 +66,11 @@ type StayRequest struct {
 	CheckIn  civil.Date
 	CheckOut civil.Date
 	Rooms    int64
+	// RatePlan is what the rooms are sold as; nil is the standard rate.
+	RatePlan *RatePlanID `json:",omitempty"`
+	// Guests are who comes: one entry for each room, one for all rooms, or none where nobody says. Then the
+	// price is that of the base occupancy.
+	Guests []Guests `json:",omitempty"`
 }
 
 // nights is how many nights the stay occupies; the check-out date consumes none.
@@ -253,6 +258,14 @@ func (c *claim) addStay(field string, stay StayRequest, seen *seenUnits) error {
 	}
 	if stay.Rooms < 1 || stay.Rooms > maxRooms {
 		return fault.Invalid(field+".rooms", "expected 1 to %d, got %d", maxRooms, stay.Rooms)
+	}
+	if stay.RatePlan != nil {
+		if err := c.inRegion(field+".ratePlan", stay.RatePlan.Region); err != nil {
+			return err
+		}
+	}
+	if err := checkGuests(field+".guests", stay.Guests, stay.Rooms); err != nil {
+		return err
 	}
 	for _, other := range seen.stays[stay.RoomType.UUID] {
 		if stay.CheckIn.Before(other.stay.CheckOut) && other.stay.CheckIn.Before(stay.CheckOut) {

@@ -31,12 +31,14 @@ type Site struct {
 	Property tenants.PropertyID
 	Venue    tenants.VenueID
 	Show     ShowID
+	// RatePlan is what nights of the property are sold as; zero is the standard rate.
+	RatePlan RatePlanID
 }
 
 // scopes are what conditions may be set for, the most particular first.
 func (s Site) scopes() []uuid.UUID {
 	var scopes []uuid.UUID
-	for _, id := range []uuid.UUID{s.Show.UUID, s.Venue.UUID, s.Property.UUID} {
+	for _, id := range []uuid.UUID{s.Show.UUID, s.RatePlan.UUID, s.Venue.UUID, s.Property.UUID} {
 		if id != uuid.Nil {
 			scopes = append(scopes, id)
 		}
@@ -44,25 +46,26 @@ func (s Site) scopes() []uuid.UUID {
 	return append(scopes, tenantScope)
 }
 
-// ConditionsScope is what a policy is set for: a show, a venue, a property, or with none of them the
-// whole tenant.
+// ConditionsScope is what a policy is set for: a show, a venue, a property, a rate plan, or with none of
+// them the whole tenant.
 type ConditionsScope struct {
 	Show     *ShowID
 	Venue    *tenants.VenueID
 	Property *tenants.PropertyID
+	RatePlan *RatePlanID
 }
 
 // check says which site is meant, that it is the tenant's, and in which currency it sells.
 func (c ConditionsScope) check(ctx context.Context, tx pgx.Tx, actor tenants.Actor) (site Site, currency money.Currency, err error) {
 	named := 0
-	for _, is := range []bool{c.Show != nil, c.Venue != nil, c.Property != nil} {
+	for _, is := range []bool{c.Show != nil, c.Venue != nil, c.Property != nil, c.RatePlan != nil} {
 		if is {
 			named++
 		}
 	}
 	switch {
 	case named > 1:
-		err = fault.Invalid("scope", "expected a show, a venue or a property, not several of them")
+		err = fault.Invalid("scope", "expected a show, a venue, a property or a rate plan, not several of them")
 	case c.Show != nil:
 		var starts []dbsqlc.ShowStartsRow
 		starts, err = dbsqlc.New(tx).ShowStarts(ctx, dbsqlc.ShowStartsParams{TenantID: actor.Tenant.UUID, Region: string(c.Show.Region), Ids: []uuid.UUID{c.Show.UUID}})
@@ -81,6 +84,10 @@ func (c ConditionsScope) check(ctx context.Context, tx pgx.Tx, actor tenants.Act
 	case c.Property != nil:
 		site.Property = *c.Property
 		currency, err = propertyCurrencyTx(ctx, tx, actor.Tenant, *c.Property)
+	case c.RatePlan != nil:
+		var plan RatePlan
+		plan, err = ratePlanOf(ctx, tx, actor.Tenant, *c.RatePlan)
+		site, currency = Site{Property: plan.Property, RatePlan: plan.ID}, plan.Currency
 	}
 	return site, currency, err
 }
@@ -88,7 +95,7 @@ func (c ConditionsScope) check(ctx context.Context, tx pgx.Tx, actor tenants.Act
 // SetCancellationPolicy writes the policy of a scope whole, and answers with it. Bookings keep what
 // they were sold with.
 func (s *Service) SetCancellationPolicy(ctx context.Context, actor tenants.Actor, scope ConditionsScope, policy CancellationPolicy) (CancellationPolicy, error) {
-	if err := s.authorizeScope(ctx, actor, policies.ActionCancellationSet, scope.Show, scope.Venue, scope.Property); err != nil {
+	if err := s.authorizeConditions(ctx, actor, policies.ActionCancellationSet, scope); err != nil {
 		return CancellationPolicy{}, err
 	}
 	return db.Replayable(ctx, s.db, "inventory.SetCancellationPolicy", func(ctx context.Context, tx pgx.Tx) (CancellationPolicy, error) {
@@ -146,7 +153,7 @@ func policySetTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, scope 
 
 // RemoveCancellationPolicy takes a scope's own policy away, and answers with the one that then holds.
 func (s *Service) RemoveCancellationPolicy(ctx context.Context, actor tenants.Actor, scope ConditionsScope) (CancellationPolicy, error) {
-	if err := s.authorizeScope(ctx, actor, policies.ActionCancellationSet, scope.Show, scope.Venue, scope.Property); err != nil {
+	if err := s.authorizeConditions(ctx, actor, policies.ActionCancellationSet, scope); err != nil {
 		return CancellationPolicy{}, err
 	}
 	return db.Replayable(ctx, s.db, "inventory.RemoveCancellationPolicy", func(ctx context.Context, tx pgx.Tx) (CancellationPolicy, error) {
@@ -189,13 +196,15 @@ func (c ConditionsScope) resource(actor tenants.Actor) fmt.Stringer {
 		return *c.Venue
 	case c.Property != nil:
 		return *c.Property
+	case c.RatePlan != nil:
+		return *c.RatePlan
 	}
 	return actor.Tenant
 }
 
 // CancellationPolicy is the policy that holds for a scope: its own, or the one of what it is in.
 func (s *Service) CancellationPolicy(ctx context.Context, actor tenants.Actor, scope ConditionsScope) (CancellationPolicy, error) {
-	if err := s.authorizeScope(ctx, actor, policies.ActionCancellationRead, scope.Show, scope.Venue, scope.Property); err != nil {
+	if err := s.authorizeConditions(ctx, actor, policies.ActionCancellationRead, scope); err != nil {
 		return CancellationPolicy{}, err
 	}
 	return db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) (CancellationPolicy, error) {
@@ -211,13 +220,13 @@ func (s *Service) CancellationPolicy(ctx context.Context, actor tenants.Actor, s
 // SetTaxRate says how much tax the prices of a property or venue include, in basis points. Lines
 // that are sold keep the rate of their sale.
 func (s *Service) SetTaxRate(ctx context.Context, actor tenants.Actor, scope ConditionsScope, basisPoints int64) (int64, error) {
-	if err := s.authorizeScope(ctx, actor, policies.ActionCancellationSet, scope.Show, scope.Venue, scope.Property); err != nil {
+	if err := s.authorizeConditions(ctx, actor, policies.ActionCancellationSet, scope); err != nil {
 		return 0, err
 	}
 	if err := validateTax(basisPoints); err != nil {
 		return 0, err
 	}
-	if scope.Show != nil || (scope.Venue == nil) == (scope.Property == nil) {
+	if scope.Show != nil || scope.RatePlan != nil || (scope.Venue == nil) == (scope.Property == nil) {
 		return 0, fault.Invalid("scope", "expected a venue or a property")
 	}
 	return db.Replayable(ctx, s.db, "inventory.SetTaxRate", func(ctx context.Context, tx pgx.Tx) (int64, error) {
@@ -289,6 +298,10 @@ func offersOf(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, sites
 			MinutesBefore: row.MinutesBefore, DaysBefore: row.DaysBefore, LocalTime: (*TimeOfDay)(row.LocalMinute), Fee: fee,
 		})
 	}
+	final, err := nonRefundable(ctx, q, tenant, sites)
+	if err != nil {
+		return nil, err
+	}
 	offers := make(map[Site]Offer, len(sites))
 	for _, site := range sites {
 		offer := Offer{Policy: DefaultCancellationPolicy()}
@@ -301,6 +314,9 @@ func offersOf(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, sites
 				offer.TaxBasisPoints = rate
 			}
 		}
+		if _, own := set[site.RatePlan.UUID]; final[site.RatePlan] && !own {
+			offer.Policy = nonRefundablePolicy(offer.Policy.CheckIn)
+		}
 		offers[site] = offer
 	}
 	return offers, nil
@@ -308,7 +324,7 @@ func offersOf(ctx context.Context, q dbsqlc.DBTX, tenant tenants.TenantID, sites
 
 // Conditions are those of a sale: when its lines can be cancelled for what, and the tax in them.
 type Conditions struct {
-	// Timelines are one for each show, and for each property and day of arrival.
+	// Timelines are one for each show, and for each property, rate plan and day of arrival.
 	Timelines []Timeline
 	// TaxBasisPoints are the rates of the lines, in their order.
 	TaxBasisPoints []int64
@@ -340,7 +356,7 @@ func ConditionsTx(ctx context.Context, tx pgx.Tx, hold Hold) (Conditions, error)
 	for i, line := range hold.Lines {
 		var at start
 		if line.Kind == LineKindNight {
-			at = start{site: Site{Property: line.Property}, arrival: arrivals[line.Item]}
+			at = start{site: Site{Property: line.Property, RatePlan: line.RatePlan}, arrival: arrivals[line.Item]}
 		} else {
 			at.site = Site{Show: line.Show, Venue: shows[line.Show.UUID].venue}
 		}

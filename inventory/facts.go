@@ -24,6 +24,10 @@ type facts struct {
 	rooms map[uuid.UUID]roomFacts
 	// nights are the plans of the room types, from the first check-in to the last check-out inclusive.
 	nights map[uuid.UUID]map[civil.Date]dbsqlc.NightsForClaimRow
+	// rules are what is judged of these nights, and of those of rate plans; the zero plan is the room type.
+	rules map[planRoom]nightTable
+	// plans are the rate plans that stays name.
+	plans map[uuid.UUID]planFacts
 	// parts are what is set aside of the pools and nights for channels, in the order in which it was, and
 	// partsOf the same by pool or night.
 	parts   []allotmentPart
@@ -64,9 +68,15 @@ type poolFacts struct {
 type roomFacts struct {
 	property uuid.UUID
 	currency money.Currency
-	today    civil.Date
-	// notSoldBy are those of the claim's channels that do not sell the property.
-	notSoldBy []uuid.UUID
+	// maxGuests is how many one room takes.
+	maxGuests int64
+	zone      *time.Location
+	today     civil.Date
+	window    bookingWindow
+	// notSoldBy are those of the claim's channels that do not sell the property, and standardNotSoldBy
+	// those that sell rate plans alone.
+	notSoldBy         []uuid.UUID
+	standardNotSoldBy []uuid.UUID
 }
 
 // factsOf reads everything that claims will be judged by; c is what they want together. An id that is
@@ -79,7 +89,7 @@ func factsOf(ctx context.Context, tx pgx.Tx, at place, c claim, codes []string) 
 	f := facts{
 		now:   now,
 		shows: map[uuid.UUID]showFacts{}, pools: map[uuid.UUID]poolFacts{}, rooms: map[uuid.UUID]roomFacts{},
-		nights: map[uuid.UUID]map[civil.Date]dbsqlc.NightsForClaimRow{},
+		nights: map[uuid.UUID]map[civil.Date]dbsqlc.NightsForClaimRow{}, rules: map[planRoom]nightTable{},
 	}
 	if len(c.pools) > 0 {
 		if err := f.readPools(ctx, tx, at, c); err != nil {
@@ -160,17 +170,25 @@ func (f *facts) readRooms(ctx context.Context, tx pgx.Tx, at place, c claim) err
 		if err != nil {
 			return fmt.Errorf("time zone %q of property %s: %w", row.TimeZone, row.PropertyID, err)
 		}
-		f.rooms[row.ID] = roomFacts{property: row.PropertyID, currency: money.Currency(row.Currency), today: civil.DateOf(f.now.In(zone)), notSoldBy: row.NotSoldBy}
+		f.rooms[row.ID] = roomFacts{
+			property: row.PropertyID, maxGuests: row.MaxGuests, currency: money.Currency(row.Currency),
+			zone: zone, today: civil.DateOf(f.now.In(zone)), window: windowOf(row.MinAdvanceDays, row.MaxAdvanceDays, row.CutoffMinute),
+			notSoldBy: row.NotSoldBy, standardNotSoldBy: row.StandardNotSoldBy,
+		}
 	}
-	return f.readNights(ctx, tx, at, c.stays())
+	if err := f.readPlans(ctx, tx, at, c); err != nil {
+		return err
+	}
+	return f.readNights(ctx, tx, at, c.nightsToRead())
 }
 
-// readNights reads the plans of all stays in one round trip.
-func (f *facts) readNights(ctx context.Context, tx pgx.Tx, at place, stays []stay) error {
+// readNights reads the nights of all stays, and of their rate plans, in one round trip.
+func (f *facts) readNights(ctx context.Context, tx pgx.Tx, at place, stays []nightsToRead) error {
 	params := make([]dbsqlc.NightsForClaimParams, len(stays))
 	for i, s := range stays {
 		params[i] = dbsqlc.NightsForClaimParams{
 			TenantID: at.tenant, Region: string(at.region), RoomTypeID: s.room, CheckIn: s.checkIn, CheckOut: s.checkOut,
+			RatePlanID: s.plan,
 		}
 		if f.nights[s.room] == nil {
 			f.nights[s.room] = map[civil.Date]dbsqlc.NightsForClaimRow{}
@@ -180,7 +198,10 @@ func (f *facts) readNights(ctx context.Context, tx pgx.Tx, at place, stays []sta
 	dbsqlc.New(tx).NightsForClaim(ctx, params).Query(func(i int, nights []dbsqlc.NightsForClaimRow, err error) {
 		failed = errors.Join(failed, err)
 		for _, night := range nights {
-			f.nights[stays[i].room][night.Night] = night
+			if night.RatePlanID == uuid.Nil {
+				f.nights[stays[i].room][night.Night] = night
+			}
+			f.noteRules(stays[i].room, night)
 		}
 	})
 	if failed != nil {
@@ -203,10 +224,13 @@ func (f *facts) unitsOf(line LineRequest) (show uuid.UUID, units int64) {
 	return uuid.Nil, 0
 }
 
-// onSale reports whether a night of a room type has a plan and a rate.
-func (f *facts) onSale(room RoomTypeID, night civil.Date) bool {
-	plan, ok := f.nights[room.UUID][night]
-	return ok && plan.AmountMinor != nil
+// onSale reports whether a night of a stay is planned and has a price as it is sold.
+func (f *facts) onSale(stay StayRequest, night civil.Date) bool {
+	if _, ok := f.nights[stay.RoomType.UUID][night]; !ok {
+		return false
+	}
+	_, priced := f.stay(stay).nightPrice(night)
+	return priced
 }
 
 // scopes are the shows and properties whose terms apply.

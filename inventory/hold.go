@@ -114,7 +114,9 @@ type Hold struct {
 	Version int64
 	// PresaleCode is the code whose use the hold has; nil for none.
 	PresaleCode *PresaleCodeID
-	Lines       []HoldLine
+	// OverridesRestrictions: staff held it against the restrictions of its nights, which do not speak again.
+	OverridesRestrictions bool
+	Lines                 []HoldLine
 }
 
 // HoldTerms are the sales terms that a hold keeps for its life.
@@ -152,6 +154,8 @@ type HoldLine struct {
 	Shard    int64
 	Property tenants.PropertyID
 	RoomType RoomTypeID
+	// RatePlan is what a night was sold as; zero is the standard rate.
+	RatePlan RatePlanID
 	Night    civil.Date
 	// Bucket is the allotment that the units come from, or zero for what everybody may sell.
 	Bucket   uuid.UUID
@@ -255,7 +259,7 @@ func holdOf(tenant tenants.TenantID, region ids.Region, row dbsqlc.HoldGetRow) H
 			MaxPerInstrument: row.MaxPerInstrument, Capture: Capture(row.Capture),
 		},
 		Total:   money.Amount{Minor: row.TotalMinor, Currency: money.Currency(row.Currency)},
-		Version: row.Version,
+		Version: row.Version, OverridesRestrictions: row.OverridesRestrictions,
 	}
 	if row.PresaleCodeID != nil {
 		hold.PresaleCode = &PresaleCodeID{Region: region, UUID: *row.PresaleCodeID}
@@ -285,6 +289,9 @@ func holdLineOf(region ids.Region, row dbsqlc.HoldLinesRow) HoldLine {
 	}
 	if row.RoomTypeID != nil {
 		line.RoomType = RoomTypeID{Region: region, UUID: *row.RoomTypeID}
+	}
+	if row.RatePlanID != nil {
+		line.RatePlan = RatePlanID{Region: region, UUID: *row.RatePlanID}
 	}
 	if row.Night != nil {
 		line.Night = *row.Night

@@ -30,6 +30,8 @@ type (
 	NightsJobKind struct{}
 	// BlockKind is a set of seats of a show that is set aside.
 	BlockKind struct{}
+	// RatePlanKind is what a room is sold as, besides the standard rate.
+	RatePlanKind struct{}
 )
 
 // Prefix of a chart's public id.
@@ -71,6 +73,9 @@ func (NightsJobKind) Prefix() string { return "nights" }
 // Prefix of a seat block's public id.
 func (BlockKind) Prefix() string { return "block" }
 
+// Prefix of a rate plan's public id.
+func (RatePlanKind) Prefix() string { return "plan" }
+
 // Public ids. Each carries the region in which its stock lives.
 type (
 	ChartID       = ids.ID[ChartKind]
@@ -86,4 +91,5 @@ type (
 	GrantID       = ids.ID[GrantKind]
 	NightsJobID   = ids.ID[NightsJobKind]
 	BlockID       = ids.ID[BlockKind]
+	RatePlanID    = ids.ID[RatePlanKind]
 )

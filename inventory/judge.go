@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"cloud.google.com/go/civil"
-
 	"github.com/holdfast/holdfast/internal/fault"
 	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/inventory/internal/dbsqlc"
@@ -50,8 +48,11 @@ func (c claim) judgeRules(actor tenants.Actor, f facts) ([]RefusedLine, error) {
 			refused = append(refused, over(i, quantity, f.terms.MaxQuantityPerHold)...)
 		case line.Stay != nil:
 			quantity += line.Stay.Rooms
-			refused = append(refused, c.override.rest(judgeStay(i, *line.Stay, f))...)
-			refused = append(refused, over(i, quantity, f.terms.MaxQuantityPerHold)...)
+			refused = append(refused, c.override.rest(refuseStay(i, judgeStay(*line.Stay, f.stay(*line.Stay))))...)
+			for _, line := range over(i, quantity, f.terms.MaxQuantityPerHold) {
+				line.Level = RuleLevelTerms
+				refused = append(refused, line)
+			}
 		}
 	}
 	return append(refused, c.judgeOffers(actor.Channel, f)...), nil
@@ -74,7 +75,7 @@ func (c claim) judgeExists(f facts) error {
 			return fault.NotFound("room type")
 		}
 	}
-	return nil
+	return c.judgePlans(f)
 }
 
 // judgeDates refuses stays that begin before today at the property: a mistake of form, but only
@@ -128,60 +129,6 @@ func (s showFacts) judgeSale(now time.Time, presale *presaleFacts) RefusalCode {
 		return RefusalSaleNotOpen
 	}
 	return ""
-}
-
-// judgeStay applies the restrictions of every night, each independent of the others. Definitions:
-// stop-sell and length of stay "through" look at every occupied night; closed to arrival and
-// length of stay "by arrival" at the check-in date; closed to departure at the check-out date,
-// which is no night of the stay and may have no row.
-func judgeStay(line int, stay StayRequest, f facts) []RefusedLine {
-	var refused []RefusedLine
-	nights := int64(stay.nights())
-	refuse := func(code RefusalCode, night civil.Date, limit *int64) {
-		refused = append(refused, RefusedLine{Line: line, Code: code, Night: &night, Limit: limit})
-	}
-	if nights > f.terms.MaxNightsPerStay {
-		limit := f.terms.MaxNightsPerStay
-		refused = append(refused, RefusedLine{Line: line, Code: RefusalStayTooLong, Limit: &limit})
-	}
-	for night := stay.CheckIn; night.Before(stay.CheckOut); night = night.AddDays(1) {
-		if !f.onSale(stay.RoomType, night) {
-			refuse(RefusalNoSuchNight, night, nil)
-			continue
-		}
-		plan := f.nights[stay.RoomType.UUID][night]
-		if plan.StopSell {
-			refuse(RefusalStopSell, night, nil)
-		}
-		if least := plan.MinStayThrough; least != nil && nights < *least {
-			refuse(RefusalMinStayThrough, night, least)
-		}
-		if most := plan.MaxStayThrough; most != nil && nights > *most {
-			refuse(RefusalMaxStayThrough, night, most)
-		}
-	}
-	if arrival, ok := f.nights[stay.RoomType.UUID][stay.CheckIn]; ok {
-		refused = append(refused, judgeArrival(line, stay, nights, arrival)...)
-	}
-	if departure, ok := f.nights[stay.RoomType.UUID][stay.CheckOut]; ok && departure.ClosedToDeparture {
-		refuse(RefusalClosedToDeparture, stay.CheckOut, nil)
-	}
-	return refused
-}
-
-func judgeArrival(line int, stay StayRequest, nights int64, arrival dbsqlc.NightsForClaimRow) []RefusedLine {
-	var refused []RefusedLine
-	checkIn := stay.CheckIn
-	if arrival.ClosedToArrival {
-		refused = append(refused, RefusedLine{Line: line, Code: RefusalClosedToArrival, Night: &checkIn})
-	}
-	if least := arrival.MinStayArrival; least != nil && nights < *least {
-		refused = append(refused, RefusedLine{Line: line, Code: RefusalMinStayArrival, Night: &checkIn, Limit: least})
-	}
-	if most := arrival.MaxStayArrival; most != nil && nights > *most {
-		refused = append(refused, RefusedLine{Line: line, Code: RefusalMaxStayArrival, Night: &checkIn, Limit: most})
-	}
-	return refused
 }
 
 // refusedWhole reports whether rules speak against every line as a whole, so that a refusal need not

@@ -135,8 +135,8 @@ func (s *Service) change(ctx context.Context, actor tenants.Actor, may error, id
 }
 
 // JudgeSaleTx asks, for a hold that is to be extended or paid, what placeHold asked: whether the
-// channel and each show are still selling. A hold placed before a show closed cannot be completed
-// after it: the same rule in all three places.
+// channel and each show are still selling, and whether a rule speaks against a stay. A hold placed before
+// a show or a night closed cannot be completed after it: the same rules in all three places.
 func JudgeSaleTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, hold Hold) error {
 	if actor.ChannelSuspended {
 		return Refuse(RefusalChannelSuspended, messageOf(RefusalChannelSuspended))
@@ -151,12 +151,15 @@ func JudgeSaleTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, hold Hold)
 	if err := judgeOffersTx(ctx, tx, at, hold); err != nil {
 		return err
 	}
-	if len(c.shows) == 0 {
-		return nil
-	}
 	now, err := Now(ctx, tx)
 	if err != nil {
 		return err
+	}
+	if err := judgeStaysTx(ctx, tx, at, hold, now); err != nil {
+		return err
+	}
+	if len(c.shows) == 0 {
+		return nil
 	}
 	f := facts{now: now, shows: map[uuid.UUID]showFacts{}}
 	if err := f.readShows(ctx, tx, at, c); err != nil {

@@ -13,6 +13,12 @@ const (
 	maxStayDays = 366
 	// maxRooms bounds the rooms of one stay line.
 	maxRooms = 100
+	// maxRoomGuests bounds the guests of one room, maxChildAge the age of a child in years.
+	maxRoomGuests = 100
+	maxChildAge   = 17
+	// maxRatePlans bounds the rate plans of a hotel, maxAdvanceDays the edges of a booking window.
+	maxRatePlans   = 200
+	maxAdvanceDays = 730
 	// maxPoolQuantity bounds the quantity of one pool line.
 	maxPoolQuantity = 1000
 	// maxReap is how many due holds one claim gives back in its transaction.

@@ -26,6 +26,8 @@ type NightsEdit struct {
 	// Exactly one of RoomType and Property is set. A property stands for all its room types.
 	RoomType *RoomTypeID
 	Property *tenants.PropertyID
+	// RatePlan has the change set for what is sold as the plan; it then names the rate and restrictions alone.
+	RatePlan *RatePlanID `json:",omitempty"`
 	Nights   NightRange
 	Change   NightChange
 }
@@ -147,6 +149,11 @@ func (s *Service) SetNights(ctx context.Context, actor tenants.Actor, edit Night
 	if err != nil {
 		return NightsSet{}, err
 	}
+	if edit.RatePlan != nil {
+		if err := s.aimAtPlan(ctx, actor, &target, edit); err != nil {
+			return NightsSet{}, err
+		}
+	}
 	if edit.size(target, len(dates)) > MaxNightsPerEdit {
 		return s.startNightsJob(ctx, actor, edit, target, dates)
 	}
@@ -190,6 +197,11 @@ func (e NightsEdit) check() ([]civil.Date, error) {
 	if (e.RoomType == nil) == (e.Property == nil) {
 		return nil, fault.Invalid("roomType", "expected exactly one of roomType and property")
 	}
+	if e.RatePlan != nil {
+		if err := e.Change.checkPlanChange(); err != nil {
+			return nil, err
+		}
+	}
 	dates, err := e.Nights.dates("nights")
 	if err != nil {
 		return nil, err
@@ -203,6 +215,8 @@ type target struct {
 	property uuid.UUID
 	// rooms are in the order in which they are locked.
 	rooms []uuid.UUID
+	// plan is the rate plan whose nights are meant; nil are those of the room types.
+	plan *uuid.UUID
 }
 
 // targetOf reads what the edit names.

@@ -38,7 +38,9 @@ type NightsJob struct {
 	ID       NightsJobID
 	Property tenants.PropertyID
 	// RoomType is zero for an edit of all room types of the property.
-	RoomType    RoomTypeID
+	RoomType RoomTypeID
+	// RatePlan is zero for an edit of what the room types say.
+	RatePlan    RatePlanID
 	First, Last civil.Date
 	State       NightsJobState
 	// Nights is how many it has to write, and Written how many it has.
@@ -113,6 +115,9 @@ func (s *Service) rehearse(ctx context.Context, t target, dates []civil.Date, ch
 		return nil
 	}
 	_, err := db.InSnapshot(ctx, s.db, func(ctx context.Context, tx pgx.Tx) (struct{}, error) {
+		if t.plan != nil {
+			return struct{}{}, rehearsePlan(ctx, tx, t, dates, change)
+		}
 		for _, room := range t.rooms {
 			rows, err := dbsqlc.New(tx).NightPlansOf(ctx, dbsqlc.NightPlansOfParams{
 				TenantID: t.at.tenant, Region: string(t.at.region), RoomTypeID: room, FirstNight: dates[0], LastNight: dates[len(dates)-1],
@@ -148,11 +153,14 @@ func insertJobTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, job Nights
 	params := dbsqlc.NightEditInsertParams{
 		TenantID: t.at.tenant, Region: string(t.at.region), ID: job.UUID, PropertyID: t.property,
 		FirstNight: dates[0], LastNight: dates[len(dates)-1], Weekdays: maskOf(edit.Nights.Weekdays),
-		Change: change, Author: author, Nights: int64(edit.size(t, len(dates))),
+		Change: change, Author: author, Nights: int64(edit.size(t, len(dates))), RatePlanID: t.plan,
 	}
 	var resource fmt.Stringer = tenants.PropertyID{Region: t.at.region, UUID: t.property}
 	if edit.RoomType != nil {
 		params.RoomTypeID, resource = &edit.RoomType.UUID, *edit.RoomType
+	}
+	if edit.RatePlan != nil {
+		resource = *edit.RatePlan
 	}
 	queries := dbsqlc.New(tx)
 	if err := queries.NightEditInsert(ctx, params); err != nil {
@@ -330,7 +338,7 @@ func writeChunkNightsTx(ctx context.Context, tx pgx.Tx, at place, edit dbsqlc.Ni
 		return 0, fmt.Errorf("read who edits nights: %w", err)
 	}
 	dates := NightRange{Weekdays: weekdaysOf(edit.Weekdays)}.within(chunk.FirstNight, chunk.LastNight)
-	t := target{at: at, property: edit.PropertyID}
+	t := target{at: at, property: edit.PropertyID, plan: edit.RatePlanID}
 	if chunk.RoomTypeID != nil {
 		t.rooms = []uuid.UUID{*chunk.RoomTypeID}
 		change.HouseLimit, change.NoHouseLimit = nil, false
@@ -393,6 +401,9 @@ func nightsJobOf(ctx context.Context, queries *dbsqlc.Queries, at place, id uuid
 		ID: NightsJobID{Region: at.region, UUID: row.ID}, Property: tenants.PropertyID{Region: at.region, UUID: row.PropertyID},
 		First: row.FirstNight, Last: row.LastNight, State: NightsJobState(row.State), Nights: row.Nights, Written: row.WrittenNights,
 		Chunks: row.Chunks, Waiting: row.Waiting, Failed: row.Failed, Oversold: row.Oversold, CreatedAt: row.CreatedAt.UTC(), EndedAt: row.EndedAt,
+	}
+	if row.RatePlanID != nil {
+		job.RatePlan = RatePlanID{Region: at.region, UUID: *row.RatePlanID}
 	}
 	if row.RoomTypeID != nil {
 		job.RoomType = RoomTypeID{Region: at.region, UUID: *row.RoomTypeID}

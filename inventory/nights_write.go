@@ -22,6 +22,15 @@ import (
 // writeTargetTx writes one change on the same nights of room types and of their house.
 func writeTargetTx(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, author tenants.Author, t target, dates []civil.Date, change NightChange) (NightsSet, error) {
 	var set NightsSet
+	if t.plan != nil {
+		for _, room := range t.rooms {
+			if err := writePlanNightsTx(ctx, tx, tenant, author, t, room, dates, change); err != nil {
+				return NightsSet{}, err
+			}
+			set.Nights += len(dates)
+		}
+		return set, nil
+	}
 	if change.setsRooms() {
 		changes := make([]DatedChange, len(dates))
 		for i, date := range dates {

@@ -16,8 +16,8 @@ import (
 	"github.com/holdfast/holdfast/tenants"
 )
 
-// Override holds nights against their restrictions: closed for sale, for arrival or departure, and
-// lengths of stay. It never reaches the stock: what there is to sell, oversell and house limit
+// Override holds nights against their restrictions: closed for sale, for arrival or departure, lengths of
+// stay, booking windows, and rate plans that are closed. It never reaches the stock: what there is to sell, oversell and house limit
 // included, the counters decide for everybody.
 type Override struct {
 	// Reason is what the log of changes keeps.
@@ -42,6 +42,7 @@ func restrictions() []RefusalCode {
 	return []RefusalCode{
 		RefusalStopSell, RefusalClosedToArrival, RefusalClosedToDeparture,
 		RefusalMinStayArrival, RefusalMaxStayArrival, RefusalMinStayThrough, RefusalMaxStayThrough,
+		RefusalTooEarlyToBook, RefusalTooLateToBook, RefusalRatePlanClosed,
 	}
 }
 
@@ -66,11 +67,11 @@ func auditOverrides(ctx context.Context, tx pgx.Tx, f facts, winners []won) erro
 			continue
 		}
 		var lifted []overridden
-		for i, line := range w.wish.claim.lines {
+		for _, line := range w.wish.claim.lines {
 			if line.Stay == nil {
 				continue
 			}
-			for _, rule := range judgeStay(i, *line.Stay, f) {
+			for _, rule := range judgeStay(*line.Stay, f.stay(*line.Stay)) {
 				lifted = append(lifted, overridden{Code: rule.Code, RoomType: line.Stay.RoomType, Night: rule.Night})
 			}
 		}

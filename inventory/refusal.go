@@ -44,6 +44,14 @@ const (
 	RefusalMinStayThrough RefusalCode = "MIN_STAY_THROUGH"
 	// RefusalMaxStayThrough: stays that include this night must be shorter.
 	RefusalMaxStayThrough RefusalCode = "MAX_STAY_THROUGH"
+	// RefusalTooEarlyToBook: the arrival is further ahead than the hotel or the rate plan sells.
+	RefusalTooEarlyToBook RefusalCode = "TOO_EARLY_TO_BOOK"
+	// RefusalTooLateToBook: the last moment to book an arrival on this date has passed.
+	RefusalTooLateToBook RefusalCode = "TOO_LATE_TO_BOOK"
+	// RefusalRatePlanClosed: the rate plan is not sold any more.
+	RefusalRatePlanClosed RefusalCode = "RATE_PLAN_CLOSED"
+	// RefusalTooManyGuests: a room of the stay has more guests than its type takes.
+	RefusalTooManyGuests RefusalCode = "TOO_MANY_GUESTS"
 	// RefusalHouseFull: the property's house limit of the night is reached.
 	RefusalHouseFull RefusalCode = "HOUSE_FULL"
 	// RefusalSaleNotOpen: the show's sale has not begun.
@@ -137,6 +145,8 @@ type RefusedLine struct {
 	// Line is the position of the line in the request, from 0.
 	Line int
 	Code RefusalCode
+	// Level says whose rule spoke against a stay; "" where the code is no rule of stays.
+	Level RuleLevel
 	// Exactly what the code speaks about is set.
 	Seat  *SeatID
 	Pool  *PoolID
@@ -196,6 +206,14 @@ func messageOf(code RefusalCode) string {
 		return "the stay is shorter than allowed"
 	case RefusalMaxStayArrival, RefusalMaxStayThrough, RefusalStayTooLong:
 		return "the stay is longer than allowed"
+	case RefusalTooEarlyToBook:
+		return "stays are not sold so long before the arrival"
+	case RefusalTooLateToBook:
+		return "it is too late to book an arrival on this date"
+	case RefusalRatePlanClosed:
+		return "this rate plan is not sold any more"
+	case RefusalTooManyGuests:
+		return "the room does not take so many guests"
 	case RefusalHouseFull:
 		return "the house is full on this night"
 	case RefusalSaleNotOpen:

@@ -19,9 +19,9 @@ VALUES (@tenant_id, @region, @id, @hold_id, @channel_id, @buyer_kind, @buyer_id,
 -- name: BookingLinesInsert :execrows
 -- The hold's lines become the booking's, each with the tax in its price, in one statement.
 INSERT INTO booking_lines (tenant_id, region, booking_id, ordinal, item, kind, show_id, seat_id, pool_id, shard,
-    property_id, room_type_id, night, bucket, quantity, amount_minor, state, tax_basis_points, tax_minor)
+    property_id, room_type_id, night, bucket, quantity, amount_minor, state, tax_basis_points, tax_minor, rate_plan_id)
 SELECT l.tenant_id, l.region, @booking_id::uuid, l.ordinal, l.item, l.kind, l.show_id, l.seat_id, l.pool_id, l.shard,
-    l.property_id, l.room_type_id, l.night, l.bucket, l.quantity, l.amount_minor, 'BOOKED', t.tax_basis_points, t.tax_minor
+    l.property_id, l.room_type_id, l.night, l.bucket, l.quantity, l.amount_minor, 'BOOKED', t.tax_basis_points, t.tax_minor, l.rate_plan_id
 FROM hold_lines l
 JOIN (
     SELECT unnest(@ordinals::bigint[]) AS ordinal, unnest(@tax_basis_points::bigint[]) AS tax_basis_points,
@@ -73,7 +73,7 @@ LIMIT @max_rows;
 
 -- name: BookingLines :many
 SELECT l.booking_id, l.ordinal, l.item, l.kind, l.show_id, l.seat_id, l.pool_id, l.shard, l.property_id, l.room_type_id, l.night,
-    l.bucket, l.quantity, l.amount_minor, l.state, l.tax_basis_points, l.tax_minor, c.cancellation_id,
+    l.bucket, l.quantity, l.amount_minor, l.rate_plan_id, l.state, l.tax_basis_points, l.tax_minor, c.cancellation_id,
     COALESCE(c.fee_minor, 0)::bigint AS fee_minor, COALESCE(c.fee_tax_minor, 0)::bigint AS fee_tax_minor
 FROM booking_lines l
 LEFT JOIN cancelled_lines c ON c.tenant_id = l.tenant_id AND c.region = l.region AND c.booking_id = l.booking_id AND c.ordinal = l.ordinal

@@ -43,6 +43,7 @@ type ResolverRoot interface {
 	Payment() PaymentResolver
 	Property() PropertyResolver
 	Query() QueryResolver
+	RatePlan() RatePlanResolver
 	RefusedLine() RefusedLineResolver
 	RoomType() RoomTypeResolver
 	SeatBlock() SeatBlockResolver
@@ -132,6 +133,9 @@ type MutationResolver interface {
 	ResolveReview(ctx context.Context, input ResolveReviewInput) (*Review, error)
 	CreatePresaleCodes(ctx context.Context, input CreatePresaleCodesInput) ([]PresaleCode, error)
 	ChangePresaleCode(ctx context.Context, input ChangePresaleCodeInput) (*PresaleCode, error)
+	CreateRatePlan(ctx context.Context, input CreateRatePlanInput) (*RatePlan, error)
+	UpdateRatePlan(ctx context.Context, input UpdateRatePlanInput) (*RatePlan, error)
+	SetBookingWindow(ctx context.Context, input SetBookingWindowInput) (*BookingWindow, error)
 	ImportChart(ctx context.Context, input ImportChartInput) (ImportChartResult, error)
 	CreateEvent(ctx context.Context, input CreateEventInput) (*Event, error)
 	CreateShow(ctx context.Context, input CreateShowInput) (*Show, error)
@@ -172,6 +176,8 @@ type PropertyResolver interface {
 	TaxRate(ctx context.Context, obj *Property) (*TaxRate, error)
 	RoomTypes(ctx context.Context, obj *Property) ([]RoomType, error)
 	Calendar(ctx context.Context, obj *Property, from civil.Date, to civil.Date, roomTypes []string) (*Calendar, error)
+	RatePlans(ctx context.Context, obj *Property) ([]RatePlan, error)
+	BookingWindow(ctx context.Context, obj *Property) (*BookingWindow, error)
 	Occupancy(ctx context.Context, obj *Property, from civil.Date, to civil.Date) (*OccupancyReport, error)
 	PickUp(ctx context.Context, obj *Property, from civil.Date, to civil.Date, since time.Time, until time.Time) (*PickUpReport, error)
 }
@@ -188,7 +194,7 @@ type QueryResolver interface {
 	BookingByReference(ctx context.Context, reference string, region *string) (*Booking, error)
 	Bookings(ctx context.Context, region *string, first int64, after *string) (*BookingConnection, error)
 	Audit(ctx context.Context, tenant *string) (*AuditReport, error)
-	CancellationPolicy(ctx context.Context, show *string, venue *string, property *string) (*CancellationPolicy, error)
+	CancellationPolicy(ctx context.Context, show *string, venue *string, property *string, ratePlan *string) (*CancellationPolicy, error)
 	FailedRefunds(ctx context.Context, region string, first int64, after *string) (*FailedRefundConnection, error)
 	AuditEntries(ctx context.Context, region *string, resource *string, actor *string, since *time.Time, until *time.Time, tenant *string, first int64, after *string) (*AuditEntryConnection, error)
 	Events(ctx context.Context, region string, first int64, after *string, since *time.Time) (*ChangeEventConnection, error)
@@ -205,6 +211,7 @@ type QueryResolver interface {
 	Repairs(ctx context.Context, day civil.Date, region string, first int64, after *string) (*RepairReport, error)
 	PaymentTimeline(ctx context.Context, hold *string, booking *string) (*PaymentTimeline, error)
 	PresaleCodes(ctx context.Context, show string, first int64, after *string) (*PresaleCodeConnection, error)
+	WhyNot(ctx context.Context, stay StayInput) (*WhyNot, error)
 	SeatHistory(ctx context.Context, show string, seat string, first int64, after *string) (*UnitEventConnection, error)
 	PoolHistory(ctx context.Context, pool string, first int64, after *string) (*UnitEventConnection, error)
 	NightHistory(ctx context.Context, roomType string, night civil.Date, first int64, after *string) (*UnitEventConnection, error)
@@ -224,6 +231,10 @@ type QueryResolver interface {
 	Terms(ctx context.Context, show *string, property *string) (*Terms, error)
 	TradeCodes(ctx context.Context, property string) (*TradeCodes, error)
 	TradeMessages(ctx context.Context, property string, first int64, after *string) (*TradeMessageConnection, error)
+}
+type RatePlanResolver interface {
+	CancellationPolicy(ctx context.Context, obj *RatePlan) (*CancellationPolicy, error)
+	Property(ctx context.Context, obj *RatePlan) (*Property, error)
 }
 type RefusedLineResolver interface {
 	Seat(ctx context.Context, obj *RefusedLine) (*Seat, error)
@@ -265,6 +276,7 @@ type UnitResolver interface {
 	Pool(ctx context.Context, obj *Unit) (*Pool, error)
 	Property(ctx context.Context, obj *Unit) (*Property, error)
 	RoomType(ctx context.Context, obj *Unit) (*RoomType, error)
+	RatePlan(ctx context.Context, obj *Unit) (*RatePlan, error)
 }
 type VenueResolver interface {
 	TaxRate(ctx context.Context, obj *Venue) (*TaxRate, error)
@@ -315,6 +327,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("CreateEventInput", ec.unmarshalInputCreateEventInput),
 			graphql.NewInputUnmarshaler("CreateKeyInput", ec.unmarshalInputCreateKeyInput),
 			graphql.NewInputUnmarshaler("CreatePresaleCodesInput", ec.unmarshalInputCreatePresaleCodesInput),
+			graphql.NewInputUnmarshaler("CreateRatePlanInput", ec.unmarshalInputCreateRatePlanInput),
 			graphql.NewInputUnmarshaler("CreateRoomTypeInput", ec.unmarshalInputCreateRoomTypeInput),
 			graphql.NewInputUnmarshaler("CreateSeatBlockInput", ec.unmarshalInputCreateSeatBlockInput),
 			graphql.NewInputUnmarshaler("CreateShowInput", ec.unmarshalInputCreateShowInput),
@@ -324,6 +337,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("DeleteWebhookEndpointInput", ec.unmarshalInputDeleteWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("EndCustomerSecretInput", ec.unmarshalInputEndCustomerSecretInput),
 			graphql.NewInputUnmarshaler("ExtendHoldInput", ec.unmarshalInputExtendHoldInput),
+			graphql.NewInputUnmarshaler("GuestsInput", ec.unmarshalInputGuestsInput),
 			graphql.NewInputUnmarshaler("HoldLineInput", ec.unmarshalInputHoldLineInput),
 			graphql.NewInputUnmarshaler("HostedPaymentInput", ec.unmarshalInputHostedPaymentInput),
 			graphql.NewInputUnmarshaler("ImportChartInput", ec.unmarshalInputImportChartInput),
@@ -341,6 +355,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("PoolInput", ec.unmarshalInputPoolInput),
 			graphql.NewInputUnmarshaler("PoolQuantityInput", ec.unmarshalInputPoolQuantityInput),
 			graphql.NewInputUnmarshaler("PriceLevelInput", ec.unmarshalInputPriceLevelInput),
+			graphql.NewInputUnmarshaler("RatePlanDerivationInput", ec.unmarshalInputRatePlanDerivationInput),
 			graphql.NewInputUnmarshaler("RefundBookingInput", ec.unmarshalInputRefundBookingInput),
 			graphql.NewInputUnmarshaler("ReleaseAllotmentInput", ec.unmarshalInputReleaseAllotmentInput),
 			graphql.NewInputUnmarshaler("ReleaseHoldInput", ec.unmarshalInputReleaseHoldInput),
@@ -357,6 +372,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("RotateKeyInput", ec.unmarshalInputRotateKeyInput),
 			graphql.NewInputUnmarshaler("SeatSelectionInput", ec.unmarshalInputSeatSelectionInput),
 			graphql.NewInputUnmarshaler("SeatsInput", ec.unmarshalInputSeatsInput),
+			graphql.NewInputUnmarshaler("SetBookingWindowInput", ec.unmarshalInputSetBookingWindowInput),
 			graphql.NewInputUnmarshaler("SetCancellationPolicyInput", ec.unmarshalInputSetCancellationPolicyInput),
 			graphql.NewInputUnmarshaler("SetChannelSalesInput", ec.unmarshalInputSetChannelSalesInput),
 			graphql.NewInputUnmarshaler("SetChannelSuspendedInput", ec.unmarshalInputSetChannelSuspendedInput),
@@ -371,6 +387,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("StayInput", ec.unmarshalInputStayInput),
 			graphql.NewInputUnmarshaler("UnbindRoleInput", ec.unmarshalInputUnbindRoleInput),
 			graphql.NewInputUnmarshaler("UpdateAllotmentInput", ec.unmarshalInputUpdateAllotmentInput),
+			graphql.NewInputUnmarshaler("UpdateRatePlanInput", ec.unmarshalInputUpdateRatePlanInput),
 			graphql.NewInputUnmarshaler("UpdateWaitingRoomInput", ec.unmarshalInputUpdateWaitingRoomInput),
 			graphql.NewInputUnmarshaler("UpdateWebhookEndpointInput", ec.unmarshalInputUpdateWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("WebhookEndpointInput", ec.unmarshalInputWebhookEndpointInput),
@@ -2130,6 +2147,14 @@ type ChannelSales {
   """
   propertyIds: [ID!]
   """
+  The only rate plans that it sells; null is every one, later ones included.
+  """
+  ratePlanIds: [ID!]
+  """
+  Whether it sells at the standard rate, too.
+  """
+  standardRate: Boolean!
+  """
   Its commission in hundredths of a percent of a booking's total.
   """
   commissionBasisPoints: Int!
@@ -2151,6 +2176,14 @@ input SetChannelSalesInput {
   The only hotels that it sells, at most 1000; null is every one, later ones included.
   """
   properties: [ID!]
+  """
+  The only rate plans that it sells, at most 1000; null is every one, later ones included.
+  """
+  ratePlans: [ID!]
+  """
+  Whether it sells at the standard rate, too.
+  """
+  standardRate: Boolean! = true
   """
   Its commission in hundredths of a percent of a booking's total, 0 to 10000.
   """
@@ -2759,8 +2792,8 @@ type AuditCheck {
 `, BuiltIn: false},
 	{Name: "../schema/cancellation.graphqls", Input: `extend type Query {
   """
-  The cancellation policy in force for a show, a venue or a hotel, or with none of them the tenant's
-  own.
+  The cancellation policy in force for a show, a venue, a hotel or a rate plan, or with none of them the
+  tenant's own.
   """
   cancellationPolicy(
     "The show."
@@ -2769,6 +2802,8 @@ type AuditCheck {
     venue: ID
     "The hotel."
     property: ID
+    "The rate plan."
+    ratePlan: ID
   ): CancellationPolicy!
   """
   Refunds that the payment provider has failed as often as they are tried, the longest waiting first:
@@ -2786,9 +2821,9 @@ type AuditCheck {
 
 extend type Mutation {
   """
-  Writes the cancellation policy of a show, a venue or a hotel, or with none of them the tenant's own,
-  as a whole. A show's goes before its venue's, and both before the tenant's. Bookings keep what they
-  were sold with.
+  Writes the cancellation policy of a show, a venue, a hotel or a rate plan, or with none of them the
+  tenant's own, as a whole. A show's goes before its venue's, a rate plan's before its hotel's, and all
+  before the tenant's. Bookings keep what they were sold with.
   """
   setCancellationPolicy(
     "What the policy is for, and what it says."
@@ -3077,6 +3112,10 @@ input SetCancellationPolicyInput {
   """
   property: ID
   """
+  The rate plan that it is for.
+  """
+  ratePlan: ID
+  """
   What buyers are told, 1 to 100 characters.
   """
   name: String!
@@ -3151,6 +3190,10 @@ input RemoveCancellationPolicyInput {
   The hotel.
   """
   property: ID
+  """
+  The rate plan.
+  """
+  ratePlan: ID
 }
 
 """
@@ -3687,7 +3730,7 @@ enum RefusalCode {
   SALE_CLOSED
   "The channel may not sell at present."
   CHANNEL_SUSPENDED
-  "The channel does not sell this show or hotel."
+  "The channel does not sell this show or hotel, or does not sell it as this rate plan."
   NOT_SOLD_BY_CHANNEL
   "The seat is not in the block from which it was to be taken."
   NOT_IN_BLOCK
@@ -3701,6 +3744,14 @@ enum RefusalCode {
   LIMIT_PER_INSTRUMENT
   "The stay has more nights than the terms allow."
   STAY_TOO_LONG
+  "The arrival is further ahead than the hotel or the rate plan sells."
+  TOO_EARLY_TO_BOOK
+  "The last moment to book an arrival on this date has passed."
+  TOO_LATE_TO_BOOK
+  "The rate plan is not sold any more."
+  RATE_PLAN_CLOSED
+  "A room of the stay has more guests than its type takes."
+  TOO_MANY_GUESTS
   "The total differs from the one that was expected."
   PRICE_CHANGED
   "The hold's deadline has passed."
@@ -4513,6 +4564,10 @@ type Unit {
   """
   roomType: RoomType
   """
+  What a night is sold as; null is the standard rate.
+  """
+  ratePlan: RatePlan
+  """
   The night.
   """
   night: Date
@@ -4640,6 +4695,29 @@ input StayInput {
   How many rooms, 1 to 100.
   """
   rooms: Int! = 1
+  """
+  What the rooms are sold as; by default at the standard rate.
+  """
+  ratePlan: ID
+  """
+  Who comes: one entry for each room, one for all rooms, or none. Then the price is that of the base
+  occupancy.
+  """
+  guests: [GuestsInput!]
+}
+
+"""
+The people in one room.
+"""
+input GuestsInput {
+  """
+  How many adults, 1 to 100.
+  """
+  adults: Int!
+  """
+  The age of each child in full years on the day of arrival, 0 to 17.
+  """
+  childAges: [Int!]! = []
 }
 
 """
@@ -4719,6 +4797,10 @@ type RefusedLine {
   The rule that spoke.
   """
   code: RefusalCode!
+  """
+  Whose rule spoke against a stay; null where the code is no rule of stays.
+  """
+  level: RuleLevel
   """
   The seat's id.
   """
@@ -5387,6 +5469,11 @@ input SetNightsInput {
   """
   property: ID
   """
+  The rate plan for which the change is set, on the nights of these room types. Then the change names the
+  rate and restrictions alone, and speaks besides what the room types say.
+  """
+  ratePlan: ID
+  """
   Which nights.
   """
   nights: NightRangeInput!
@@ -5572,6 +5659,10 @@ type NightsJob implements Node {
   The room type; null for all of the hotel.
   """
   roomTypeId: ID
+  """
+  The rate plan whose nights it sets; null for those of room types.
+  """
+  ratePlanId: ID
   """
   The first night.
   """
@@ -6549,6 +6640,306 @@ input ChangePresaleCodeInput {
   Until when it is good.
   """
   closesAt: DateTime
+}
+`, BuiltIn: false},
+	{Name: "../schema/rates.graphqls", Input: `extend type Query {
+  """
+  Why a stay could not be held now through the asker's channel: every rule that speaks and every night with
+  too few rooms, by the engine that judges holds. Nothing is held.
+  """
+  whyNot(
+    "The stay."
+    stay: StayInput!
+  ): WhyNot!
+}
+
+extend type Mutation {
+  """
+  Adds a rate plan to a hotel: what rooms are sold as besides the standard rate.
+  """
+  createRatePlan(
+    "The rate plan to be."
+    input: CreateRatePlanInput!
+  ): RatePlan!
+  """
+  Renames, closes or reopens a rate plan, or changes where its prices come from; saying it twice changes
+  nothing. What was sold stays as it was sold.
+  """
+  updateRatePlan(
+    "The rate plan and what to change; what is left out stays."
+    input: UpdateRatePlanInput!
+  ): RatePlan!
+  """
+  Says how long before the arrival stays at a hotel, or as a rate plan, may be booked, as a whole. A plan's
+  window speaks besides its hotel's. Saying it twice changes nothing.
+  """
+  setBookingWindow(
+    "Whose window, and what it is."
+    input: SetBookingWindowInput!
+  ): BookingWindow!
+}
+
+extend type Property {
+  """
+  What its rooms are sold as besides the standard rate, by code, closed plans included.
+  """
+  ratePlans: [RatePlan!]!
+  """
+  How long before the arrival its stays may be booked, whatever they are sold as.
+  """
+  bookingWindow: BookingWindow!
+}
+
+"""
+What rooms are sold as, at prices and under rules of its own. What it says of a night speaks besides what
+the room type says: neither lifts the other.
+"""
+type RatePlan implements Node {
+  """
+  The public id.
+  """
+  id: ID!
+  """
+  What systems call it, such as "BAR"; of one hotel only one plan has it.
+  """
+  code: String!
+  """
+  The name for people.
+  """
+  name: String!
+  """
+  Whether it is sold.
+  """
+  state: RatePlanState!
+  """
+  Whether money is given back for cancellations, where it has no policy of its own.
+  """
+  refundable: Boolean!
+  """
+  How its prices follow from others; null where it has its own.
+  """
+  derivation: RatePlanDerivation
+  """
+  How long before the arrival it may be booked.
+  """
+  bookingWindow: BookingWindow!
+  """
+  What a cancellation costs of what is sold as the plan.
+  """
+  cancellationPolicy: CancellationPolicy!
+  """
+  The hotel.
+  """
+  property: Property!
+}
+
+"""
+Whether a rate plan is sold.
+"""
+enum RatePlanState {
+  "It is sold."
+  ACTIVE
+  "Nothing is sold as it any more; what was sold stays."
+  CLOSED
+}
+
+"""
+How the prices of a rate plan follow from others, rounded half up to the minor unit and never below zero.
+Exactly one of basisPoints and amountMinor is set.
+"""
+type RatePlanDerivation {
+  """
+  The plan whose prices are changed; null is the standard rate.
+  """
+  parentId: ID
+  """
+  What is added, in hundredths of a percent of the price; less than zero takes off.
+  """
+  basisPoints: Int
+  """
+  What is added, in minor units of the hotel's currency; less than zero takes off.
+  """
+  amountMinor: Int64
+}
+
+"""
+When stays may be booked, in days of the hotel's calendar before the arrival, both edges included.
+"""
+type BookingWindow {
+  """
+  How many days before the arrival at the latest.
+  """
+  minAdvanceDays: Int!
+  """
+  How many days before the arrival at the earliest; null is no bound.
+  """
+  maxAdvanceDays: Int
+  """
+  The last minute at which a stay is booked on the last of these days, such as "18:00", by the hotel's
+  clock; null is all day.
+  """
+  cutoffTime: String
+}
+
+"""
+Everything that speaks against a stay.
+"""
+type WhyNot {
+  """
+  When it was true, by the database's clock.
+  """
+  asOf: DateTime!
+  """
+  The rules that speak and the nights with too few rooms; empty where the stay could be held.
+  """
+  objections: [Objection!]!
+}
+
+"""
+A rule that speaks against a stay, or a night with too few rooms.
+"""
+type Objection {
+  """
+  The rule: a hold would be refused with the same code.
+  """
+  code: RefusalCode!
+  """
+  Whose rule it is.
+  """
+  level: RuleLevel
+  """
+  The night, or the date of arrival or departure; null for the stay as a whole.
+  """
+  night: Date
+  """
+  The bound that was exceeded: nights, guests, rooms, or days before the arrival.
+  """
+  limit: Int
+  """
+  How many rooms are left of a night that has too few.
+  """
+  available: Int
+}
+
+"""
+Whose rule speaks against a stay. None lifts what another says.
+"""
+enum RuleLevel {
+  "The room type, and what is set for its nights."
+  ROOM_TYPE
+  "The rate plan, what is set for its nights, and its booking window."
+  RATE_PLAN
+  "The hotel's booking window or house limit."
+  HOTEL
+  "The sales terms."
+  TERMS
+  "What the channel may sell."
+  CHANNEL
+}
+
+"""
+A rate plan to be.
+"""
+input CreateRatePlanInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The hotel.
+  """
+  property: ID!
+  """
+  What systems call it: 1 to 32 letters, digits, dots, dashes and underscores. It stays.
+  """
+  code: String!
+  """
+  The name for people, 1 to 200 characters.
+  """
+  name: String!
+  """
+  Whether money is given back for cancellations, where the plan has no policy of its own.
+  """
+  refundable: Boolean! = true
+  """
+  How its prices follow from others; by default it has its own, which setNights sets.
+  """
+  derivation: RatePlanDerivationInput
+}
+
+"""
+How prices follow from others. Exactly one of basisPoints and amountMinor is given.
+"""
+input RatePlanDerivationInput {
+  """
+  A plan of the same hotel with prices of its own; by default the standard rate.
+  """
+  parent: ID
+  """
+  What is added, in hundredths of a percent of the price, -10000 to 100000.
+  """
+  basisPoints: Int
+  """
+  What is added, in minor units of the hotel's currency, -1000000000000 to 1000000000000.
+  """
+  amountMinor: Int64
+}
+
+"""
+A change of a rate plan.
+"""
+input UpdateRatePlanInput {
+  """
+  The rate plan.
+  """
+  ratePlan: ID!
+  """
+  The name for people, 1 to 200 characters.
+  """
+  name: String
+  """
+  Whether it is sold.
+  """
+  state: RatePlanState
+  """
+  Whether money is given back for cancellations, where the plan has no policy of its own.
+  """
+  refundable: Boolean
+  """
+  How its prices follow from others from now on.
+  """
+  derivation: RatePlanDerivationInput
+  """
+  Gives it prices of its own.
+  """
+  ownPrices: Boolean! = false
+}
+
+"""
+A booking window.
+"""
+input SetBookingWindowInput {
+  """
+  The hotel. Exactly one of property and ratePlan is given.
+  """
+  property: ID
+  """
+  The rate plan.
+  """
+  ratePlan: ID
+  """
+  How many days before the arrival a stay is booked at the latest, 0 to 730.
+  """
+  minAdvanceDays: Int! = 0
+  """
+  How many days before the arrival at the earliest, 0 to 730; by default there is no bound.
+  """
+  maxAdvanceDays: Int
+  """
+  The last minute at which a stay is booked on the last of these days, such as "18:00", by the hotel's
+  clock; by default all day.
+  """
+  cutoffTime: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/reports.graphqls", Input: `extend type Query {
@@ -9361,6 +9752,18 @@ func (ec *executionContext) childFields_BookingLine(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type BookingLine", field.Name)
 }
 
+func (ec *executionContext) childFields_BookingWindow(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "minAdvanceDays":
+		return ec.fieldContext_BookingWindow_minAdvanceDays(ctx, field)
+	case "maxAdvanceDays":
+		return ec.fieldContext_BookingWindow_maxAdvanceDays(ctx, field)
+	case "cutoffTime":
+		return ec.fieldContext_BookingWindow_cutoffTime(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type BookingWindow", field.Name)
+}
+
 func (ec *executionContext) childFields_Calendar(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "asOf":
@@ -9599,6 +10002,10 @@ func (ec *executionContext) childFields_ChannelSales(ctx context.Context, field 
 		return ec.fieldContext_ChannelSales_showIds(ctx, field)
 	case "propertyIds":
 		return ec.fieldContext_ChannelSales_propertyIds(ctx, field)
+	case "ratePlanIds":
+		return ec.fieldContext_ChannelSales_ratePlanIds(ctx, field)
+	case "standardRate":
+		return ec.fieldContext_ChannelSales_standardRate(ctx, field)
 	case "commissionBasisPoints":
 		return ec.fieldContext_ChannelSales_commissionBasisPoints(ctx, field)
 	}
@@ -10039,6 +10446,8 @@ func (ec *executionContext) childFields_NightsJob(ctx context.Context, field gra
 		return ec.fieldContext_NightsJob_propertyId(ctx, field)
 	case "roomTypeId":
 		return ec.fieldContext_NightsJob_roomTypeId(ctx, field)
+	case "ratePlanId":
+		return ec.fieldContext_NightsJob_ratePlanId(ctx, field)
 	case "from":
 		return ec.fieldContext_NightsJob_from(ctx, field)
 	case "to":
@@ -10099,6 +10508,22 @@ func (ec *executionContext) childFields_NightsSet(ctx context.Context, field gra
 		return ec.fieldContext_NightsSet_job(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type NightsSet", field.Name)
+}
+
+func (ec *executionContext) childFields_Objection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "code":
+		return ec.fieldContext_Objection_code(ctx, field)
+	case "level":
+		return ec.fieldContext_Objection_level(ctx, field)
+	case "night":
+		return ec.fieldContext_Objection_night(ctx, field)
+	case "limit":
+		return ec.fieldContext_Objection_limit(ctx, field)
+	case "available":
+		return ec.fieldContext_Objection_available(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Objection", field.Name)
 }
 
 func (ec *executionContext) childFields_OccupancyReport(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10469,6 +10894,10 @@ func (ec *executionContext) childFields_Property(ctx context.Context, field grap
 		return ec.fieldContext_Property_roomTypes(ctx, field)
 	case "calendar":
 		return ec.fieldContext_Property_calendar(ctx, field)
+	case "ratePlans":
+		return ec.fieldContext_Property_ratePlans(ctx, field)
+	case "bookingWindow":
+		return ec.fieldContext_Property_bookingWindow(ctx, field)
 	case "occupancy":
 		return ec.fieldContext_Property_occupancy(ctx, field)
 	case "pickUp":
@@ -10497,6 +10926,42 @@ func (ec *executionContext) childFields_PropertyEdge(ctx context.Context, field 
 		return ec.fieldContext_PropertyEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PropertyEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_RatePlan(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_RatePlan_id(ctx, field)
+	case "code":
+		return ec.fieldContext_RatePlan_code(ctx, field)
+	case "name":
+		return ec.fieldContext_RatePlan_name(ctx, field)
+	case "state":
+		return ec.fieldContext_RatePlan_state(ctx, field)
+	case "refundable":
+		return ec.fieldContext_RatePlan_refundable(ctx, field)
+	case "derivation":
+		return ec.fieldContext_RatePlan_derivation(ctx, field)
+	case "bookingWindow":
+		return ec.fieldContext_RatePlan_bookingWindow(ctx, field)
+	case "cancellationPolicy":
+		return ec.fieldContext_RatePlan_cancellationPolicy(ctx, field)
+	case "property":
+		return ec.fieldContext_RatePlan_property(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RatePlan", field.Name)
+}
+
+func (ec *executionContext) childFields_RatePlanDerivation(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "parentId":
+		return ec.fieldContext_RatePlanDerivation_parentId(ctx, field)
+	case "basisPoints":
+		return ec.fieldContext_RatePlanDerivation_basisPoints(ctx, field)
+	case "amountMinor":
+		return ec.fieldContext_RatePlanDerivation_amountMinor(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RatePlanDerivation", field.Name)
 }
 
 func (ec *executionContext) childFields_Refund(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -10537,6 +11002,8 @@ func (ec *executionContext) childFields_RefusedLine(ctx context.Context, field g
 		return ec.fieldContext_RefusedLine_line(ctx, field)
 	case "code":
 		return ec.fieldContext_RefusedLine_code(ctx, field)
+	case "level":
+		return ec.fieldContext_RefusedLine_level(ctx, field)
 	case "seatId":
 		return ec.fieldContext_RefusedLine_seatId(ctx, field)
 	case "seat":
@@ -11129,6 +11596,8 @@ func (ec *executionContext) childFields_Unit(ctx context.Context, field graphql.
 		return ec.fieldContext_Unit_property(ctx, field)
 	case "roomType":
 		return ec.fieldContext_Unit_roomType(ctx, field)
+	case "ratePlan":
+		return ec.fieldContext_Unit_ratePlan(ctx, field)
 	case "night":
 		return ec.fieldContext_Unit_night(ctx, field)
 	}
@@ -11461,6 +11930,16 @@ func (ec *executionContext) childFields_WebhookEndpointSecret(ctx context.Contex
 		return ec.fieldContext_WebhookEndpointSecret_secret(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type WebhookEndpointSecret", field.Name)
+}
+
+func (ec *executionContext) childFields_WhyNot(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "asOf":
+		return ec.fieldContext_WhyNot_asOf(ctx, field)
+	case "objections":
+		return ec.fieldContext_WhyNot_objections(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WhyNot", field.Name)
 }
 
 func (ec *executionContext) childFields_Zone(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -11859,6 +12338,20 @@ func (ec *executionContext) field_Mutation_createProperty_args(ctx context.Conte
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (CreateSiteInput, error) {
 			return ec.unmarshalNCreateSiteInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateSiteInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_createRatePlan_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (CreateRatePlanInput, error) {
+			return ec.unmarshalNCreateRatePlanInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateRatePlanInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -12315,6 +12808,20 @@ func (ec *executionContext) field_Mutation_rotateWebhookSecret_args(ctx context.
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_setBookingWindow_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetBookingWindowInput, error) {
+			return ec.unmarshalNSetBookingWindowInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetBookingWindowInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_setCancellationPolicy_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -12503,6 +13010,20 @@ func (ec *executionContext) field_Mutation_updateAllotment_args(ctx context.Cont
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (UpdateAllotmentInput, error) {
 			return ec.unmarshalNUpdateAllotmentInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateAllotmentInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_updateRatePlan_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (UpdateRatePlanInput, error) {
+			return ec.unmarshalNUpdateRatePlanInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateRatePlanInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -12938,6 +13459,14 @@ func (ec *executionContext) field_Query_cancellationPolicy_args(ctx context.Cont
 		return nil, err
 	}
 	args["property"] = arg2
+	arg3, err := graphql.ProcessArgField(ctx, rawArgs, "ratePlan",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["ratePlan"] = arg3
 	return args, nil
 }
 
@@ -13868,6 +14397,20 @@ func (ec *executionContext) field_Query_webhookEndpoints_args(ctx context.Contex
 		return nil, err
 	}
 	args["after"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_whyNot_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "stay",
+		func(ctx context.Context, v any) (StayInput, error) {
+			return ec.unmarshalNStayInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["stay"] = arg0
 	return args, nil
 }
 
@@ -18006,6 +18549,75 @@ func (ec *executionContext) fieldContext_BookingRefused_message(_ context.Contex
 	return graphql.NewScalarFieldContext("BookingRefused", field, false, false, "String")
 }
 
+func (ec *executionContext) _BookingWindow_minAdvanceDays(ctx context.Context, field graphql.CollectedField, obj *BookingWindow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingWindow_minAdvanceDays(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MinAdvanceDays, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_BookingWindow_minAdvanceDays(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingWindow", field, false, false, "Int")
+}
+
+func (ec *executionContext) _BookingWindow_maxAdvanceDays(ctx context.Context, field graphql.CollectedField, obj *BookingWindow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingWindow_maxAdvanceDays(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxAdvanceDays, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_BookingWindow_maxAdvanceDays(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingWindow", field, false, false, "Int")
+}
+
+func (ec *executionContext) _BookingWindow_cutoffTime(ctx context.Context, field graphql.CollectedField, obj *BookingWindow) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_BookingWindow_cutoffTime(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CutoffTime, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_BookingWindow_cutoffTime(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("BookingWindow", field, false, false, "String")
+}
+
 func (ec *executionContext) _Calendar_asOf(ctx context.Context, field graphql.CollectedField, obj *Calendar) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -20045,6 +20657,52 @@ func (ec *executionContext) _ChannelSales_propertyIds(ctx context.Context, field
 }
 func (ec *executionContext) fieldContext_ChannelSales_propertyIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("ChannelSales", field, false, false, "ID")
+}
+
+func (ec *executionContext) _ChannelSales_ratePlanIds(ctx context.Context, field graphql.CollectedField, obj *ChannelSales) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChannelSales_ratePlanIds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RatePlanIds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalOID2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ChannelSales_ratePlanIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChannelSales", field, false, false, "ID")
+}
+
+func (ec *executionContext) _ChannelSales_standardRate(ctx context.Context, field graphql.CollectedField, obj *ChannelSales) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ChannelSales_standardRate(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StandardRate, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_ChannelSales_standardRate(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ChannelSales", field, false, false, "Boolean")
 }
 
 func (ec *executionContext) _ChannelSales_commissionBasisPoints(ctx context.Context, field graphql.CollectedField, obj *ChannelSales) (ret graphql.Marshaler) {
@@ -25098,6 +25756,138 @@ func (ec *executionContext) fieldContext_Mutation_changePresaleCode(ctx context.
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_createRatePlan(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_createRatePlan(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().CreateRatePlan(ctx, fc.Args["input"].(CreateRatePlanInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RatePlan) graphql.Marshaler {
+			return ec.marshalNRatePlan2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_createRatePlan(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RatePlan(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_createRatePlan_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_updateRatePlan(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_updateRatePlan(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().UpdateRatePlan(ctx, fc.Args["input"].(UpdateRatePlanInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RatePlan) graphql.Marshaler {
+			return ec.marshalNRatePlan2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_updateRatePlan(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RatePlan(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_updateRatePlan_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setBookingWindow(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setBookingWindow(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetBookingWindow(ctx, fc.Args["input"].(SetBookingWindowInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *BookingWindow) graphql.Marshaler {
+			return ec.marshalNBookingWindow2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingWindow(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setBookingWindow(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BookingWindow(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setBookingWindow_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_importChart(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -26678,6 +27468,29 @@ func (ec *executionContext) fieldContext_NightsJob_roomTypeId(_ context.Context,
 	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "ID")
 }
 
+func (ec *executionContext) _NightsJob_ratePlanId(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_NightsJob_ratePlanId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RatePlanID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_NightsJob_ratePlanId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("NightsJob", field, false, false, "ID")
+}
+
 func (ec *executionContext) _NightsJob_from(ctx context.Context, field graphql.CollectedField, obj *NightsJob) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -27211,6 +28024,121 @@ func (ec *executionContext) fieldContext_NightsSet_job(_ context.Context, field 
 		},
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _Objection_code(ctx context.Context, field graphql.CollectedField, obj *Objection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Objection_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RefusalCode) graphql.Marshaler {
+			return ec.marshalNRefusalCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefusalCode(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Objection_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Objection", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _Objection_level(ctx context.Context, field graphql.CollectedField, obj *Objection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Objection_level(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Level, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RuleLevel) graphql.Marshaler {
+			return ec.marshalORuleLevel2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRuleLevel(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Objection_level(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Objection", field, false, false, "RuleLevel")
+}
+
+func (ec *executionContext) _Objection_night(ctx context.Context, field graphql.CollectedField, obj *Objection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Objection_night(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Night, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *civil.Date) graphql.Marshaler {
+			return ec.marshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Objection_night(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Objection", field, false, false, "Date")
+}
+
+func (ec *executionContext) _Objection_limit(ctx context.Context, field graphql.CollectedField, obj *Objection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Objection_limit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Limit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Objection_limit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Objection", field, false, false, "Int")
+}
+
+func (ec *executionContext) _Objection_available(ctx context.Context, field graphql.CollectedField, obj *Objection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Objection_available(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Available, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Objection_available(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Objection", field, false, false, "Int")
 }
 
 func (ec *executionContext) _OccupancyReport_asOf(ctx context.Context, field graphql.CollectedField, obj *OccupancyReport) (ret graphql.Marshaler) {
@@ -30246,6 +31174,70 @@ func (ec *executionContext) fieldContext_Property_calendar(ctx context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _Property_ratePlans(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_ratePlans(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Property().RatePlans(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RatePlan) graphql.Marshaler {
+			return ec.marshalNRatePlan2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_ratePlans(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RatePlan(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Property_bookingWindow(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Property_bookingWindow(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Property().BookingWindow(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *BookingWindow) graphql.Marshaler {
+			return ec.marshalNBookingWindow2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingWindow(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Property_bookingWindow(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Property",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BookingWindow(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Property_occupancy(ctx context.Context, field graphql.CollectedField, obj *Property) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -31023,7 +32015,7 @@ func (ec *executionContext) _Query_cancellationPolicy(ctx context.Context, field
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().CancellationPolicy(ctx, fc.Args["show"].(*string), fc.Args["venue"].(*string), fc.Args["property"].(*string))
+			return ec.Resolvers.Query().CancellationPolicy(ctx, fc.Args["show"].(*string), fc.Args["venue"].(*string), fc.Args["property"].(*string), fc.Args["ratePlan"].(*string))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
@@ -31755,6 +32747,50 @@ func (ec *executionContext) fieldContext_Query_presaleCodes(ctx context.Context,
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_presaleCodes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_whyNot(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_whyNot(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().WhyNot(ctx, fc.Args["stay"].(StayInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WhyNot) graphql.Marshaler {
+			return ec.marshalNWhyNot2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWhyNot(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_whyNot(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WhyNot(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_whyNot_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -32661,6 +33697,318 @@ func (ec *executionContext) fieldContext_Query___schema(_ context.Context, field
 	return fc, nil
 }
 
+func (ec *executionContext) _RatePlan_id(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlan", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RatePlan_code(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlan", field, false, false, "String")
+}
+
+func (ec *executionContext) _RatePlan_name(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlan", field, false, false, "String")
+}
+
+func (ec *executionContext) _RatePlan_state(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v RatePlanState) graphql.Marshaler {
+			return ec.marshalNRatePlanState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlan", field, false, false, "RatePlanState")
+}
+
+func (ec *executionContext) _RatePlan_refundable(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_refundable(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Refundable, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_refundable(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlan", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _RatePlan_derivation(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_derivation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Derivation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RatePlanDerivation) graphql.Marshaler {
+			return ec.marshalORatePlanDerivation2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanDerivation(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_derivation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RatePlan",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RatePlanDerivation(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RatePlan_bookingWindow(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_bookingWindow(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BookingWindow, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v BookingWindow) graphql.Marshaler {
+			return ec.marshalNBookingWindow2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingWindow(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_bookingWindow(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RatePlan",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_BookingWindow(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RatePlan_cancellationPolicy(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_cancellationPolicy(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RatePlan().CancellationPolicy(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *CancellationPolicy) graphql.Marshaler {
+			return ec.marshalNCancellationPolicy2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCancellationPolicy(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_cancellationPolicy(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RatePlan",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_CancellationPolicy(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RatePlan_property(ctx context.Context, field graphql.CollectedField, obj *RatePlan) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlan_property(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.RatePlan().Property(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Property) graphql.Marshaler {
+			return ec.marshalNProperty2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐProperty(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlan_property(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RatePlan",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Property(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RatePlanDerivation_parentId(ctx context.Context, field graphql.CollectedField, obj *RatePlanDerivation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlanDerivation_parentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ParentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlanDerivation_parentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlanDerivation", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RatePlanDerivation_basisPoints(ctx context.Context, field graphql.CollectedField, obj *RatePlanDerivation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlanDerivation_basisPoints(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BasisPoints, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlanDerivation_basisPoints(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlanDerivation", field, false, false, "Int")
+}
+
+func (ec *executionContext) _RatePlanDerivation_amountMinor(ctx context.Context, field graphql.CollectedField, obj *RatePlanDerivation) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RatePlanDerivation_amountMinor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AmountMinor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt642ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RatePlanDerivation_amountMinor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RatePlanDerivation", field, false, false, "Int64")
+}
+
 func (ec *executionContext) _Refund_id(ctx context.Context, field graphql.CollectedField, obj *Refund) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -33045,6 +34393,29 @@ func (ec *executionContext) _RefusedLine_code(ctx context.Context, field graphql
 }
 func (ec *executionContext) fieldContext_RefusedLine_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RefusedLine", field, false, false, "RefusalCode")
+}
+
+func (ec *executionContext) _RefusedLine_level(ctx context.Context, field graphql.CollectedField, obj *RefusedLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RefusedLine_level(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Level, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RuleLevel) graphql.Marshaler {
+			return ec.marshalORuleLevel2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRuleLevel(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RefusedLine_level(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RefusedLine", field, false, false, "RuleLevel")
 }
 
 func (ec *executionContext) _RefusedLine_seatId(ctx context.Context, field graphql.CollectedField, obj *RefusedLine) (ret graphql.Marshaler) {
@@ -38213,6 +39584,38 @@ func (ec *executionContext) fieldContext_Unit_roomType(_ context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _Unit_ratePlan(ctx context.Context, field graphql.CollectedField, obj *Unit) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Unit_ratePlan(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.Unit().RatePlan(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *RatePlan) graphql.Marshaler {
+			return ec.marshalORatePlan2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Unit_ratePlan(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Unit",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RatePlan(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Unit_night(ctx context.Context, field graphql.CollectedField, obj *Unit) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -41129,6 +42532,61 @@ func (ec *executionContext) fieldContext_WebhookEndpointSecret_secret(_ context.
 	return graphql.NewScalarFieldContext("WebhookEndpointSecret", field, false, false, "String")
 }
 
+func (ec *executionContext) _WhyNot_asOf(ctx context.Context, field graphql.CollectedField, obj *WhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WhyNot_asOf(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AsOf, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WhyNot_asOf(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WhyNot", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WhyNot_objections(ctx context.Context, field graphql.CollectedField, obj *WhyNot) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WhyNot_objections(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Objections, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []Objection) graphql.Marshaler {
+			return ec.marshalNObjection2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐObjectionᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WhyNot_objections(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WhyNot",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Objection(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Zone_name(ctx context.Context, field graphql.CollectedField, obj *Zone) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -43770,6 +45228,87 @@ func UnmarshalCreatePresaleCodesInput(ctx context.Context, raw any) (CreatePresa
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputCreateRatePlanInput(ctx context.Context, obj any) (CreateRatePlanInput, error) {
+	var it CreateRatePlanInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["refundable"]; !present {
+		asMap["refundable"] = true
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "property", "code", "name", "refundable", "derivation"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "code":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("code"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Code = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "refundable":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("refundable"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Refundable = data
+		case "derivation":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("derivation"))
+			data, err := ec.unmarshalORatePlanDerivationInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanDerivationInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Derivation = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalCreateRatePlanInput unmarshals raw into the CreateRatePlanInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalCreateRatePlanInput(ctx context.Context, raw any) (CreateRatePlanInput, error) {
+	var out CreateRatePlanInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "CreateRatePlanInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputCreateRoomTypeInput(ctx context.Context, obj any) (CreateRoomTypeInput, error) {
 	var it CreateRoomTypeInput
 	if obj == nil {
@@ -44397,6 +45936,59 @@ func (ec *executionContext) unmarshalInputExtendHoldInput(ctx context.Context, o
 func UnmarshalExtendHoldInput(ctx context.Context, raw any) (ExtendHoldInput, error) {
 	var out ExtendHoldInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "ExtendHoldInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputGuestsInput(ctx context.Context, obj any) (GuestsInput, error) {
+	var it GuestsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["childAges"]; !present {
+		asMap["childAges"] = []any{}
+	}
+
+	fieldsInOrder := [...]string{"adults", "childAges"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "adults":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("adults"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Adults = data
+		case "childAges":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("childAges"))
+			data, err := ec.unmarshalNInt2ᚕint64ᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ChildAges = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalGuestsInput unmarshals raw into the GuestsInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalGuestsInput(ctx context.Context, raw any) (GuestsInput, error) {
+	var out GuestsInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "GuestsInput", raw, &out)
 	return out, err
 }
 
@@ -45550,6 +47142,62 @@ func UnmarshalPriceLevelInput(ctx context.Context, raw any) (PriceLevelInput, er
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputRatePlanDerivationInput(ctx context.Context, obj any) (RatePlanDerivationInput, error) {
+	var it RatePlanDerivationInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"parent", "basisPoints", "amountMinor"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "parent":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("parent"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Parent = data
+		case "basisPoints":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("basisPoints"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BasisPoints = data
+		case "amountMinor":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("amountMinor"))
+			data, err := ec.unmarshalOInt642ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.AmountMinor = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRatePlanDerivationInput unmarshals raw into the RatePlanDerivationInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRatePlanDerivationInput(ctx context.Context, raw any) (RatePlanDerivationInput, error) {
+	var out RatePlanDerivationInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RatePlanDerivationInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputRefundBookingInput(ctx context.Context, obj any) (RefundBookingInput, error) {
 	var it RefundBookingInput
 	if obj == nil {
@@ -45834,7 +47482,7 @@ func (ec *executionContext) unmarshalInputRemoveCancellationPolicyInput(ctx cont
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"show", "venue", "property"}
+	fieldsInOrder := [...]string{"show", "venue", "property", "ratePlan"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -45862,6 +47510,13 @@ func (ec *executionContext) unmarshalInputRemoveCancellationPolicyInput(ctx cont
 				return it, err
 			}
 			it.Property = data
+		case "ratePlan":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlan"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlan = data
 		}
 	}
 	return it, nil
@@ -46429,6 +48084,80 @@ func UnmarshalSeatsInput(ctx context.Context, raw any) (SeatsInput, error) {
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputSetBookingWindowInput(ctx context.Context, obj any) (SetBookingWindowInput, error) {
+	var it SetBookingWindowInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["minAdvanceDays"]; !present {
+		asMap["minAdvanceDays"] = 0
+	}
+
+	fieldsInOrder := [...]string{"property", "ratePlan", "minAdvanceDays", "maxAdvanceDays", "cutoffTime"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "ratePlan":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlan"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlan = data
+		case "minAdvanceDays":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("minAdvanceDays"))
+			data, err := ec.unmarshalNInt2int64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MinAdvanceDays = data
+		case "maxAdvanceDays":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxAdvanceDays"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MaxAdvanceDays = data
+		case "cutoffTime":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("cutoffTime"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CutoffTime = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetBookingWindowInput unmarshals raw into the SetBookingWindowInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetBookingWindowInput(ctx context.Context, raw any) (SetBookingWindowInput, error) {
+	var out SetBookingWindowInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetBookingWindowInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputSetCancellationPolicyInput(ctx context.Context, obj any) (SetCancellationPolicyInput, error) {
 	var it SetCancellationPolicyInput
 	if obj == nil {
@@ -46450,7 +48179,7 @@ func (ec *executionContext) unmarshalInputSetCancellationPolicyInput(ctx context
 		asMap["finalFee"] = map[string]any{"basisPoints": 10000}
 	}
 
-	fieldsInOrder := [...]string{"show", "venue", "property", "name", "checkInTime", "steps", "finalFee"}
+	fieldsInOrder := [...]string{"show", "venue", "property", "ratePlan", "name", "checkInTime", "steps", "finalFee"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -46478,6 +48207,13 @@ func (ec *executionContext) unmarshalInputSetCancellationPolicyInput(ctx context
 				return it, err
 			}
 			it.Property = data
+		case "ratePlan":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlan"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlan = data
 		case "name":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
 			data, err := ec.unmarshalNString2string(ctx, v)
@@ -46534,7 +48270,11 @@ func (ec *executionContext) unmarshalInputSetChannelSalesInput(ctx context.Conte
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"channel", "shows", "properties", "commissionBasisPoints"}
+	if _, present := asMap["standardRate"]; !present {
+		asMap["standardRate"] = true
+	}
+
+	fieldsInOrder := [...]string{"channel", "shows", "properties", "ratePlans", "standardRate", "commissionBasisPoints"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -46562,6 +48302,20 @@ func (ec *executionContext) unmarshalInputSetChannelSalesInput(ctx context.Conte
 				return it, err
 			}
 			it.Properties = data
+		case "ratePlans":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlans"))
+			data, err := ec.unmarshalOID2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlans = data
+		case "standardRate":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("standardRate"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StandardRate = data
 		case "commissionBasisPoints":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("commissionBasisPoints"))
 			data, err := ec.unmarshalNInt2int64(ctx, v)
@@ -46646,7 +48400,7 @@ func (ec *executionContext) unmarshalInputSetNightsInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"requestKey", "roomType", "property", "nights", "change"}
+	fieldsInOrder := [...]string{"requestKey", "roomType", "property", "ratePlan", "nights", "change"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -46674,6 +48428,13 @@ func (ec *executionContext) unmarshalInputSetNightsInput(ctx context.Context, ob
 				return it, err
 			}
 			it.Property = data
+		case "ratePlan":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlan"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlan = data
 		case "nights":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("nights"))
 			data, err := ec.unmarshalNNightRangeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐNightRangeInput(ctx, v)
@@ -47214,7 +48975,7 @@ func (ec *executionContext) unmarshalInputStayInput(ctx context.Context, obj any
 		asMap["rooms"] = 1
 	}
 
-	fieldsInOrder := [...]string{"roomType", "checkIn", "checkOut", "rooms"}
+	fieldsInOrder := [...]string{"roomType", "checkIn", "checkOut", "rooms", "ratePlan", "guests"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -47249,6 +49010,20 @@ func (ec *executionContext) unmarshalInputStayInput(ctx context.Context, obj any
 				return it, err
 			}
 			it.Rooms = data
+		case "ratePlan":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlan"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlan = data
+		case "guests":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("guests"))
+			data, err := ec.unmarshalOGuestsInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Guests = data
 		}
 	}
 	return it, nil
@@ -47403,6 +49178,87 @@ func (ec *executionContext) unmarshalInputUpdateAllotmentInput(ctx context.Conte
 func UnmarshalUpdateAllotmentInput(ctx context.Context, raw any) (UpdateAllotmentInput, error) {
 	var out UpdateAllotmentInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateAllotmentInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputUpdateRatePlanInput(ctx context.Context, obj any) (UpdateRatePlanInput, error) {
+	var it UpdateRatePlanInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["ownPrices"]; !present {
+		asMap["ownPrices"] = false
+	}
+
+	fieldsInOrder := [...]string{"ratePlan", "name", "state", "refundable", "derivation", "ownPrices"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "ratePlan":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ratePlan"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RatePlan = data
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "state":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("state"))
+			data, err := ec.unmarshalORatePlanState2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanState(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.State = data
+		case "refundable":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("refundable"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Refundable = data
+		case "derivation":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("derivation"))
+			data, err := ec.unmarshalORatePlanDerivationInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanDerivationInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Derivation = data
+		case "ownPrices":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("ownPrices"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OwnPrices = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalUpdateRatePlanInput unmarshals raw into the UpdateRatePlanInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalUpdateRatePlanInput(ctx context.Context, raw any) (UpdateRatePlanInput, error) {
+	var out UpdateRatePlanInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "UpdateRatePlanInput", raw, &out)
 	return out, err
 }
 
@@ -47965,6 +49821,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._RoomType(ctx, sel, obj)
+	case RatePlan:
+		return ec._RatePlan(ctx, sel, &obj)
+	case *RatePlan:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._RatePlan(ctx, sel, obj)
 	case Property:
 		return ec._Property(ctx, sel, &obj)
 	case *Property:
@@ -49860,6 +51723,49 @@ func (ec *executionContext) _BookingRefused(ctx context.Context, sel ast.Selecti
 	return out
 }
 
+var bookingWindowImplementors = []string{"BookingWindow"}
+
+func (ec *executionContext) _BookingWindow(ctx context.Context, sel ast.SelectionSet, obj *BookingWindow) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, bookingWindowImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("BookingWindow")
+		case "minAdvanceDays":
+			out.Values[i] = ec._BookingWindow_minAdvanceDays(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "maxAdvanceDays":
+			out.Values[i] = ec._BookingWindow_maxAdvanceDays(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "cutoffTime":
+			out.Values[i] = ec._BookingWindow_cutoffTime(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var calendarImplementors = []string{"Calendar"}
 
 func (ec *executionContext) _Calendar(ctx context.Context, sel ast.SelectionSet, obj *Calendar) graphql.Marshaler {
@@ -50702,6 +52608,16 @@ func (ec *executionContext) _ChannelSales(ctx context.Context, sel ast.Selection
 		case "propertyIds":
 			out.Values[i] = ec._ChannelSales_propertyIds(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "ratePlanIds":
+			out.Values[i] = ec._ChannelSales_ratePlanIds(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "standardRate":
+			out.Values[i] = ec._ChannelSales_standardRate(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "commissionBasisPoints":
@@ -52436,6 +54352,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "createRatePlan":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_createRatePlan(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "updateRatePlan":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_updateRatePlan(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setBookingWindow":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setBookingWindow(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		case "importChart":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_importChart(ctx, field)
@@ -52859,6 +54796,11 @@ func (ec *executionContext) _NightsJob(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "ratePlanId":
+			out.Values[i] = ec._NightsJob_ratePlanId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "from":
 			out.Values[i] = ec._NightsJob_from(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -53045,6 +54987,59 @@ func (ec *executionContext) _NightsSet(ctx context.Context, sel ast.SelectionSet
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._NightsSet_job(ctx, field, obj)
 				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var objectionImplementors = []string{"Objection"}
+
+func (ec *executionContext) _Objection(ctx context.Context, sel ast.SelectionSet, obj *Objection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, objectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Objection")
+		case "code":
+			out.Values[i] = ec._Objection_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "level":
+			out.Values[i] = ec._Objection_level(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "night":
+			out.Values[i] = ec._Objection_night(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "limit":
+			out.Values[i] = ec._Objection_limit(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "available":
+			out.Values[i] = ec._Objection_available(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -54282,6 +56277,18 @@ func (ec *executionContext) _Property(ctx context.Context, sel ast.SelectionSet,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Property_calendar(ctx, field, obj)
 				})
+		case "ratePlans":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_ratePlans(ctx, field, obj)
+				})
+		case "bookingWindow":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_bookingWindow(ctx, field, obj)
+				})
 		case "occupancy":
 			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
 				true, true,
@@ -54585,6 +56592,12 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_presaleCodes(ctx, field)
 				})
+		case "whyNot":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_whyNot(ctx, field)
+				})
 		case "seatHistory":
 			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
 				true, true,
@@ -54712,6 +56725,124 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			})
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var ratePlanImplementors = []string{"RatePlan", "Node"}
+
+func (ec *executionContext) _RatePlan(ctx context.Context, sel ast.SelectionSet, obj *RatePlan) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, ratePlanImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RatePlan")
+		case "id":
+			out.Values[i] = ec._RatePlan_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "code":
+			out.Values[i] = ec._RatePlan_code(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "name":
+			out.Values[i] = ec._RatePlan_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._RatePlan_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "refundable":
+			out.Values[i] = ec._RatePlan_refundable(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "derivation":
+			out.Values[i] = ec._RatePlan_derivation(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "bookingWindow":
+			out.Values[i] = ec._RatePlan_bookingWindow(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "cancellationPolicy":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._RatePlan_cancellationPolicy(ctx, field, obj)
+				})
+		case "property":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._RatePlan_property(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var ratePlanDerivationImplementors = []string{"RatePlanDerivation"}
+
+func (ec *executionContext) _RatePlanDerivation(ctx context.Context, sel ast.SelectionSet, obj *RatePlanDerivation) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, ratePlanDerivationImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RatePlanDerivation")
+		case "parentId":
+			out.Values[i] = ec._RatePlanDerivation_parentId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "basisPoints":
+			out.Values[i] = ec._RatePlanDerivation_basisPoints(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "amountMinor":
+			out.Values[i] = ec._RatePlanDerivation_amountMinor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
 			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
@@ -54903,6 +57034,11 @@ func (ec *executionContext) _RefusedLine(ctx context.Context, sel ast.SelectionS
 		case "code":
 			out.Values[i] = ec._RefusedLine_code(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "level":
+			out.Values[i] = ec._RefusedLine_level(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
 		case "seatId":
@@ -56992,6 +59128,12 @@ func (ec *executionContext) _Unit(ctx context.Context, sel ast.SelectionSet, obj
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Unit_roomType(ctx, field, obj)
 				})
+		case "ratePlan":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Unit_ratePlan(ctx, field, obj)
+				})
 		case "night":
 			out.Values[i] = ec._Unit_night(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -58211,6 +60353,44 @@ func (ec *executionContext) _WebhookEndpointSecret(ctx context.Context, sel ast.
 	return out
 }
 
+var whyNotImplementors = []string{"WhyNot"}
+
+func (ec *executionContext) _WhyNot(ctx context.Context, sel ast.SelectionSet, obj *WhyNot) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, whyNotImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WhyNot")
+		case "asOf":
+			out.Values[i] = ec._WhyNot_asOf(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "objections":
+			out.Values[i] = ec._WhyNot_objections(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var zoneImplementors = []string{"Zone"}
 
 func (ec *executionContext) _Zone(ctx context.Context, sel ast.SelectionSet, obj *Zone) graphql.Marshaler {
@@ -59112,6 +61292,18 @@ func (ec *executionContext) marshalNBookingState2githubᚗcomᚋholdfastᚋholdf
 	return v
 }
 
+func (ec *executionContext) marshalNBookingWindow2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingWindow(ctx context.Context, sel ast.SelectionSet, v BookingWindow) graphql.Marshaler {
+	return ec._BookingWindow(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNBookingWindow2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBookingWindow(ctx context.Context, sel ast.SelectionSet, v *BookingWindow) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "BookingWindow!")
+		return graphql.Null
+	}
+	return ec._BookingWindow(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNBoolean2bool(ctx context.Context, v any) (bool, error) {
 	res, err := graphql.UnmarshalBoolean(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -59570,6 +61762,11 @@ func (ec *executionContext) unmarshalNCreatePresaleCodesInput2githubᚗcomᚋhol
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNCreateRatePlanInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateRatePlanInput(ctx context.Context, v any) (CreateRatePlanInput, error) {
+	res, err := ec.unmarshalInputCreateRatePlanInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCreateRoomTypeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐCreateRoomTypeInput(ctx context.Context, v any) (CreateRoomTypeInput, error) {
 	res, err := ec.unmarshalInputCreateRoomTypeInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -59830,6 +62027,11 @@ func (ec *executionContext) marshalNGuestSession2ᚖgithubᚗcomᚋholdfastᚋho
 		return graphql.Null
 	}
 	return ec._GuestSession(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNGuestsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInput(ctx context.Context, v any) (GuestsInput, error) {
+	res, err := ec.unmarshalInputGuestsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNHold2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHold(ctx context.Context, sel ast.SelectionSet, v Hold) graphql.Marshaler {
@@ -60440,6 +62642,26 @@ func (ec *executionContext) marshalNNightsSet2ᚖgithubᚗcomᚋholdfastᚋholdf
 	return ec._NightsSet(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNObjection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐObjection(ctx context.Context, sel ast.SelectionSet, v Objection) graphql.Marshaler {
+	return ec._Objection(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNObjection2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐObjectionᚄ(ctx context.Context, sel ast.SelectionSet, v []Objection) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNObjection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐObjection(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNOccupancyReport2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐOccupancyReport(ctx context.Context, sel ast.SelectionSet, v *OccupancyReport) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "OccupancyReport!")
@@ -60907,6 +63129,44 @@ func (ec *executionContext) marshalNPropertyEdge2ᚕgithubᚗcomᚋholdfastᚋho
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalNRatePlan2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx context.Context, sel ast.SelectionSet, v RatePlan) graphql.Marshaler {
+	return ec._RatePlan(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRatePlan2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanᚄ(ctx context.Context, sel ast.SelectionSet, v []RatePlan) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRatePlan2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNRatePlan2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx context.Context, sel ast.SelectionSet, v *RatePlan) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "RatePlan!")
+		return graphql.Null
+	}
+	return ec._RatePlan(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalNRatePlanState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanState(ctx context.Context, v any) (RatePlanState, error) {
+	var res RatePlanState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNRatePlanState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanState(ctx context.Context, sel ast.SelectionSet, v RatePlanState) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) marshalNRefund2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRefund(ctx context.Context, sel ast.SelectionSet, v Refund) graphql.Marshaler {
@@ -61500,6 +63760,11 @@ func (ec *executionContext) marshalNSeatStatus2githubᚗcomᚋholdfastᚋholdfas
 	return v
 }
 
+func (ec *executionContext) unmarshalNSetBookingWindowInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetBookingWindowInput(ctx context.Context, v any) (SetBookingWindowInput, error) {
+	res, err := ec.unmarshalInputSetBookingWindowInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNSetCancellationPolicyInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetCancellationPolicyInput(ctx context.Context, v any) (SetCancellationPolicyInput, error) {
 	res, err := ec.unmarshalInputSetCancellationPolicyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -61623,6 +63888,11 @@ func (ec *executionContext) marshalNShowState2githubᚗcomᚋholdfastᚋholdfast
 
 func (ec *executionContext) marshalNSize2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSize(ctx context.Context, sel ast.SelectionSet, v Size) graphql.Marshaler {
 	return ec._Size(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNStayInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayInput(ctx context.Context, v any) (StayInput, error) {
+	res, err := ec.unmarshalInputStayInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) unmarshalNString2string(ctx context.Context, v any) (string, error) {
@@ -61950,6 +64220,11 @@ func (ec *executionContext) unmarshalNUpdateAllotmentInput2githubᚗcomᚋholdfa
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNUpdateRatePlanInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateRatePlanInput(ctx context.Context, v any) (UpdateRatePlanInput, error) {
+	res, err := ec.unmarshalInputUpdateRatePlanInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNUpdateWaitingRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUpdateWaitingRoomInput(ctx context.Context, v any) (UpdateWaitingRoomInput, error) {
 	res, err := ec.unmarshalInputUpdateWaitingRoomInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -62215,6 +64490,14 @@ func (ec *executionContext) unmarshalNWeekday2githubᚗcomᚋholdfastᚋholdfast
 
 func (ec *executionContext) marshalNWeekday2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWeekday(ctx context.Context, sel ast.SelectionSet, v Weekday) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) marshalNWhyNot2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWhyNot(ctx context.Context, sel ast.SelectionSet, v *WhyNot) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "WhyNot!")
+		return graphql.Null
+	}
+	return ec._WhyNot(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNZone2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐZone(ctx context.Context, sel ast.SelectionSet, v Zone) graphql.Marshaler {
@@ -62576,6 +64859,23 @@ func (ec *executionContext) marshalODateTime2ᚖtimeᚐTime(ctx context.Context,
 	return res
 }
 
+func (ec *executionContext) unmarshalOGuestsInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInputᚄ(ctx context.Context, v any) ([]GuestsInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]GuestsInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNGuestsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐGuestsInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) marshalOHold2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHold(ctx context.Context, sel ast.SelectionSet, v *Hold) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -62862,11 +65162,65 @@ func (ec *executionContext) marshalOProperty2ᚖgithubᚗcomᚋholdfastᚋholdfa
 	return ec._Property(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalORatePlan2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlan(ctx context.Context, sel ast.SelectionSet, v *RatePlan) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RatePlan(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORatePlanDerivation2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanDerivation(ctx context.Context, sel ast.SelectionSet, v *RatePlanDerivation) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RatePlanDerivation(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalORatePlanDerivationInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanDerivationInput(ctx context.Context, v any) (*RatePlanDerivationInput, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputRatePlanDerivationInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalORatePlanState2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanState(ctx context.Context, v any) (*RatePlanState, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(RatePlanState)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalORatePlanState2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRatePlanState(ctx context.Context, sel ast.SelectionSet, v *RatePlanState) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
+}
+
 func (ec *executionContext) marshalORoomType2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomType(ctx context.Context, sel ast.SelectionSet, v *RoomType) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._RoomType(ctx, sel, v)
+}
+
+func (ec *executionContext) unmarshalORuleLevel2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRuleLevel(ctx context.Context, v any) (*RuleLevel, error) {
+	if v == nil {
+		return nil, nil
+	}
+	var res = new(RuleLevel)
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalORuleLevel2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRuleLevel(ctx context.Context, sel ast.SelectionSet, v *RuleLevel) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return v
 }
 
 func (ec *executionContext) marshalOSeat2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSeat(ctx context.Context, sel ast.SelectionSet, v *Seat) graphql.Marshaler {

@@ -631,6 +631,17 @@ func (BookingRefused) IsMarkNoShowResult() {}
 
 func (BookingRefused) IsRefusal() {}
 
+// When stays may be booked, in days of the hotel's calendar before the arrival, both edges included.
+type BookingWindow struct {
+	// How many days before the arrival at the latest.
+	MinAdvanceDays int64 `json:"minAdvanceDays"`
+	// How many days before the arrival at the earliest; null is no bound.
+	MaxAdvanceDays *int64 `json:"maxAdvanceDays"`
+	// The last minute at which a stay is booked on the last of these days, such as "18:00", by the hotel's
+	// clock; null is all day.
+	CutoffTime *string `json:"cutoffTime"`
+}
+
 // What can be had at a hotel, night by night.
 type Calendar struct {
 	// When it was true, by the database's clock.
@@ -939,6 +950,10 @@ type ChannelSales struct {
 	ShowIds []string `json:"showIds"`
 	// The only hotels that it sells; null is every one, later ones included.
 	PropertyIds []string `json:"propertyIds"`
+	// The only rate plans that it sells; null is every one, later ones included.
+	RatePlanIds []string `json:"ratePlanIds"`
+	// Whether it sells at the standard rate, too.
+	StandardRate bool `json:"standardRate"`
 	// Its commission in hundredths of a percent of a booking's total.
 	CommissionBasisPoints int64 `json:"commissionBasisPoints"`
 }
@@ -1146,6 +1161,22 @@ type CreatePresaleCodesInput struct {
 	OpensAt *time.Time `json:"opensAt"`
 	// Until when they are good; null is until the sale ends.
 	ClosesAt *time.Time `json:"closesAt"`
+}
+
+// A rate plan to be.
+type CreateRatePlanInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The hotel.
+	Property string `json:"property"`
+	// What systems call it: 1 to 32 letters, digits, dots, dashes and underscores. It stays.
+	Code string `json:"code"`
+	// The name for people, 1 to 200 characters.
+	Name string `json:"name"`
+	// Whether money is given back for cancellations, where the plan has no policy of its own.
+	Refundable bool `json:"refundable"`
+	// How its prices follow from others; by default it has its own, which setNights sets.
+	Derivation *RatePlanDerivationInput `json:"derivation"`
 }
 
 // A room type to be.
@@ -1371,6 +1402,14 @@ type GuestSession struct {
 	Token string `json:"token"`
 	// When it ends. Using it does not prolong it.
 	ExpiresAt time.Time `json:"expiresAt"`
+}
+
+// The people in one room.
+type GuestsInput struct {
+	// How many adults, 1 to 100.
+	Adults int64 `json:"adults"`
+	// The age of each child in full years on the day of arrival, 0 to 17.
+	ChildAges []int64 `json:"childAges"`
 }
 
 // A durable lease of units for one buyer until a deadline.
@@ -1770,6 +1809,8 @@ type NightsJob struct {
 	PropertyID string `json:"propertyId"`
 	// The room type; null for all of the hotel.
 	RoomTypeID *string `json:"roomTypeId"`
+	// The rate plan whose nights it sets; null for those of room types.
+	RatePlanID *string `json:"ratePlanId"`
 	// The first night.
 	From civil.Date `json:"from"`
 	// The last night, included.
@@ -1825,6 +1866,20 @@ type NightsSet struct {
 	// until it is below the limit.
 	Oversold []OversoldNight        `json:"oversold"`
 	Source   *inventory.NightsJobID `json:"-"`
+}
+
+// A rule that speaks against a stay, or a night with too few rooms.
+type Objection struct {
+	// The rule: a hold would be refused with the same code.
+	Code RefusalCode `json:"code"`
+	// Whose rule it is.
+	Level *RuleLevel `json:"level"`
+	// The night, or the date of arrival or departure; null for the stay as a whole.
+	Night *civil.Date `json:"night"`
+	// The bound that was exceeded: nights, guests, rooms, or days before the arrival.
+	Limit *int64 `json:"limit"`
+	// How many rooms are left of a night that has too few.
+	Available *int64 `json:"available"`
 }
 
 // What there is at a hotel and what is taken.
@@ -2277,6 +2332,49 @@ type PropertyEdge struct {
 type Query struct {
 }
 
+// What rooms are sold as, at prices and under rules of its own. What it says of a night speaks besides what
+// the room type says: neither lifts the other.
+type RatePlan struct {
+	// The public id.
+	ID string `json:"id"`
+	// What systems call it, such as "BAR"; of one hotel only one plan has it.
+	Code string `json:"code"`
+	// The name for people.
+	Name string `json:"name"`
+	// Whether it is sold.
+	State RatePlanState `json:"state"`
+	// Whether money is given back for cancellations, where it has no policy of its own.
+	Refundable bool `json:"refundable"`
+	// How its prices follow from others; null where it has its own.
+	Derivation *RatePlanDerivation `json:"derivation"`
+	// How long before the arrival it may be booked.
+	BookingWindow BookingWindow      `json:"bookingWindow"`
+	Source        inventory.RatePlan `json:"-"`
+}
+
+func (RatePlan) IsNode() {}
+
+// How the prices of a rate plan follow from others, rounded half up to the minor unit and never below zero.
+// Exactly one of basisPoints and amountMinor is set.
+type RatePlanDerivation struct {
+	// The plan whose prices are changed; null is the standard rate.
+	ParentID *string `json:"parentId"`
+	// What is added, in hundredths of a percent of the price; less than zero takes off.
+	BasisPoints *int64 `json:"basisPoints"`
+	// What is added, in minor units of the hotel's currency; less than zero takes off.
+	AmountMinor *int64 `json:"amountMinor"`
+}
+
+// How prices follow from others. Exactly one of basisPoints and amountMinor is given.
+type RatePlanDerivationInput struct {
+	// A plan of the same hotel with prices of its own; by default the standard rate.
+	Parent *string `json:"parent"`
+	// What is added, in hundredths of a percent of the price, -10000 to 100000.
+	BasisPoints *int64 `json:"basisPoints"`
+	// What is added, in minor units of the hotel's currency, -1000000000000 to 1000000000000.
+	AmountMinor *int64 `json:"amountMinor"`
+}
+
 // Money that is given back.
 type Refund struct {
 	// The public id.
@@ -2345,6 +2443,8 @@ type RefusedLine struct {
 	Line int64 `json:"line"`
 	// The rule that spoke.
 	Code RefusalCode `json:"code"`
+	// Whose rule spoke against a stay; null where the code is no rule of stays.
+	Level *RuleLevel `json:"level"`
 	// The seat's id.
 	SeatID *string `json:"seatId"`
 	// The pool's id.
@@ -2406,6 +2506,8 @@ type RemoveCancellationPolicyInput struct {
 	Venue *string `json:"venue"`
 	// The hotel.
 	Property *string `json:"property"`
+	// The rate plan.
+	RatePlan *string `json:"ratePlan"`
 }
 
 // A member to be removed.
@@ -2821,6 +2923,21 @@ type SeatsInput struct {
 	Seats []string `json:"seats"`
 }
 
+// A booking window.
+type SetBookingWindowInput struct {
+	// The hotel. Exactly one of property and ratePlan is given.
+	Property *string `json:"property"`
+	// The rate plan.
+	RatePlan *string `json:"ratePlan"`
+	// How many days before the arrival a stay is booked at the latest, 0 to 730.
+	MinAdvanceDays int64 `json:"minAdvanceDays"`
+	// How many days before the arrival at the earliest, 0 to 730; by default there is no bound.
+	MaxAdvanceDays *int64 `json:"maxAdvanceDays"`
+	// The last minute at which a stay is booked on the last of these days, such as "18:00", by the hotel's
+	// clock; by default all day.
+	CutoffTime *string `json:"cutoffTime"`
+}
+
 // A cancellation policy to be written.
 type SetCancellationPolicyInput struct {
 	// The show that it is for.
@@ -2829,6 +2946,8 @@ type SetCancellationPolicyInput struct {
 	Venue *string `json:"venue"`
 	// The hotel that it is for.
 	Property *string `json:"property"`
+	// The rate plan that it is for.
+	RatePlan *string `json:"ratePlan"`
 	// What buyers are told, 1 to 100 characters.
 	Name string `json:"name"`
 	// From when guests of a hotel are expected, by its clock.
@@ -2847,6 +2966,10 @@ type SetChannelSalesInput struct {
 	Shows []string `json:"shows"`
 	// The only hotels that it sells, at most 1000; null is every one, later ones included.
 	Properties []string `json:"properties"`
+	// The only rate plans that it sells, at most 1000; null is every one, later ones included.
+	RatePlans []string `json:"ratePlans"`
+	// Whether it sells at the standard rate, too.
+	StandardRate bool `json:"standardRate"`
 	// Its commission in hundredths of a percent of a booking's total, 0 to 10000.
 	CommissionBasisPoints int64 `json:"commissionBasisPoints"`
 }
@@ -2868,6 +2991,9 @@ type SetNightsInput struct {
 	RoomType *string `json:"roomType"`
 	// The hotel: all its room types.
 	Property *string `json:"property"`
+	// The rate plan for which the change is set, on the nights of these room types. Then the change names the
+	// rate and restrictions alone, and speaks besides what the room types say.
+	RatePlan *string `json:"ratePlan"`
 	// Which nights.
 	Nights NightRangeInput `json:"nights"`
 	// What to set on each of them.
@@ -3029,6 +3155,11 @@ type StayInput struct {
 	CheckOut civil.Date `json:"checkOut"`
 	// How many rooms, 1 to 100.
 	Rooms int64 `json:"rooms"`
+	// What the rooms are sold as; by default at the standard rate.
+	RatePlan *string `json:"ratePlan"`
+	// Who comes: one entry for each room, one for all rooms, or none. Then the price is that of the base
+	// occupancy.
+	Guests []GuestsInput `json:"guests"`
 }
 
 // What is told as it happens, over Server-Sent Events or a WebSocket.
@@ -3303,6 +3434,22 @@ type UpdateAllotmentInput struct {
 	SellsShared *bool `json:"sellsShared"`
 	// When the unsold rest of what was not released goes to everybody.
 	Release *AllotmentReleaseInput `json:"release"`
+}
+
+// A change of a rate plan.
+type UpdateRatePlanInput struct {
+	// The rate plan.
+	RatePlan string `json:"ratePlan"`
+	// The name for people, 1 to 200 characters.
+	Name *string `json:"name"`
+	// Whether it is sold.
+	State *RatePlanState `json:"state"`
+	// Whether money is given back for cancellations, where the plan has no policy of its own.
+	Refundable *bool `json:"refundable"`
+	// How its prices follow from others from now on.
+	Derivation *RatePlanDerivationInput `json:"derivation"`
+	// Gives it prices of its own.
+	OwnPrices bool `json:"ownPrices"`
 }
 
 // What to set of a waiting room; null leaves a value as it is.
@@ -3607,6 +3754,14 @@ type WebhookEndpointSecret struct {
 	// The secret that verifies its messages, such as "whsec_…". Null when this answers a repeated request:
 	// it is shown only once.
 	Secret *string `json:"secret"`
+}
+
+// Everything that speaks against a stay.
+type WhyNot struct {
+	// When it was true, by the database's clock.
+	AsOf time.Time `json:"asOf"`
+	// The rules that speak and the nights with too few rooms; empty where the stay could be held.
+	Objections []Objection `json:"objections"`
 }
 
 // A part of the hall that people know by name.
@@ -5136,6 +5291,64 @@ func (e PaymentStepKind) MarshalJSON() ([]byte, error) {
 	return buf.Bytes(), nil
 }
 
+// Whether a rate plan is sold.
+type RatePlanState string
+
+const (
+	// It is sold.
+	RatePlanStateActive RatePlanState = "ACTIVE"
+	// Nothing is sold as it any more; what was sold stays.
+	RatePlanStateClosed RatePlanState = "CLOSED"
+)
+
+var AllRatePlanState = []RatePlanState{
+	RatePlanStateActive,
+	RatePlanStateClosed,
+}
+
+func (e RatePlanState) IsValid() bool {
+	switch e {
+	case RatePlanStateActive, RatePlanStateClosed:
+		return true
+	}
+	return false
+}
+
+func (e RatePlanState) String() string {
+	return string(e)
+}
+
+func (e *RatePlanState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = RatePlanState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid RatePlanState", str)
+	}
+	return nil
+}
+
+func (e RatePlanState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *RatePlanState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e RatePlanState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
 // Where a refund stands.
 type RefundState string
 
@@ -5239,7 +5452,7 @@ const (
 	RefusalCodeSaleClosed RefusalCode = "SALE_CLOSED"
 	// The channel may not sell at present.
 	RefusalCodeChannelSuspended RefusalCode = "CHANNEL_SUSPENDED"
-	// The channel does not sell this show or hotel.
+	// The channel does not sell this show or hotel, or does not sell it as this rate plan.
 	RefusalCodeNotSoldByChannel RefusalCode = "NOT_SOLD_BY_CHANNEL"
 	// The seat is not in the block from which it was to be taken.
 	RefusalCodeNotInBlock RefusalCode = "NOT_IN_BLOCK"
@@ -5253,6 +5466,14 @@ const (
 	RefusalCodeLimitPerInstrument RefusalCode = "LIMIT_PER_INSTRUMENT"
 	// The stay has more nights than the terms allow.
 	RefusalCodeStayTooLong RefusalCode = "STAY_TOO_LONG"
+	// The arrival is further ahead than the hotel or the rate plan sells.
+	RefusalCodeTooEarlyToBook RefusalCode = "TOO_EARLY_TO_BOOK"
+	// The last moment to book an arrival on this date has passed.
+	RefusalCodeTooLateToBook RefusalCode = "TOO_LATE_TO_BOOK"
+	// The rate plan is not sold any more.
+	RefusalCodeRatePlanClosed RefusalCode = "RATE_PLAN_CLOSED"
+	// A room of the stay has more guests than its type takes.
+	RefusalCodeTooManyGuests RefusalCode = "TOO_MANY_GUESTS"
 	// The total differs from the one that was expected.
 	RefusalCodePriceChanged RefusalCode = "PRICE_CHANGED"
 	// The hold's deadline has passed.
@@ -5336,6 +5557,10 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeLimitPerBuyer,
 	RefusalCodeLimitPerInstrument,
 	RefusalCodeStayTooLong,
+	RefusalCodeTooEarlyToBook,
+	RefusalCodeTooLateToBook,
+	RefusalCodeRatePlanClosed,
+	RefusalCodeTooManyGuests,
 	RefusalCodePriceChanged,
 	RefusalCodeHoldExpired,
 	RefusalCodeHoldEnded,
@@ -5368,7 +5593,7 @@ var AllRefusalCode = []RefusalCode{
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodeTooEarlyToBook, RefusalCodeTooLateToBook, RefusalCodeRatePlanClosed, RefusalCodeTooManyGuests, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether:
 		return true
 	}
 	return false
@@ -5538,6 +5763,73 @@ func (e *RepairedBy) UnmarshalJSON(b []byte) error {
 }
 
 func (e RepairedBy) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Whose rule speaks against a stay. None lifts what another says.
+type RuleLevel string
+
+const (
+	// The room type, and what is set for its nights.
+	RuleLevelRoomType RuleLevel = "ROOM_TYPE"
+	// The rate plan, what is set for its nights, and its booking window.
+	RuleLevelRatePlan RuleLevel = "RATE_PLAN"
+	// The hotel's booking window or house limit.
+	RuleLevelHotel RuleLevel = "HOTEL"
+	// The sales terms.
+	RuleLevelTerms RuleLevel = "TERMS"
+	// What the channel may sell.
+	RuleLevelChannel RuleLevel = "CHANNEL"
+)
+
+var AllRuleLevel = []RuleLevel{
+	RuleLevelRoomType,
+	RuleLevelRatePlan,
+	RuleLevelHotel,
+	RuleLevelTerms,
+	RuleLevelChannel,
+}
+
+func (e RuleLevel) IsValid() bool {
+	switch e {
+	case RuleLevelRoomType, RuleLevelRatePlan, RuleLevelHotel, RuleLevelTerms, RuleLevelChannel:
+		return true
+	}
+	return false
+}
+
+func (e RuleLevel) String() string {
+	return string(e)
+}
+
+func (e *RuleLevel) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = RuleLevel(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid RuleLevel", str)
+	}
+	return nil
+}
+
+func (e RuleLevel) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *RuleLevel) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e RuleLevel) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

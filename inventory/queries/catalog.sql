@@ -176,6 +176,10 @@ FROM (
     FROM room_types r
     WHERE r.tenant_id = @tenant_id AND r.region = @region AND r.id = ANY(@ids::uuid[])
     UNION ALL
+    SELECT t.id, t.property_id, '00000000-0000-0000-0000-000000000000'::uuid AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM rate_plans t
+    WHERE t.tenant_id = @tenant_id AND t.region = @region AND t.id = ANY(@ids::uuid[])
+    UNION ALL
     SELECT v.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, v.id AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
     FROM venues v
     WHERE v.tenant_id = @tenant_id AND v.region = @region AND v.id = ANY(@ids::uuid[])

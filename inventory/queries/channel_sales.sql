@@ -1,5 +1,6 @@
 -- name: ChannelSalesGet :one
 SELECT c.id, COALESCE(s.every_show, true) AS every_show, COALESCE(s.every_property, true) AS every_property,
+    COALESCE(s.every_rate_plan, true) AS every_rate_plan, COALESCE(s.standard_rate, true) AS standard_rate,
     COALESCE(s.commission_basis_points, 0) AS commission_basis_points
 FROM channels c
 LEFT JOIN channel_sales s ON s.tenant_id = c.tenant_id AND s.channel_id = c.id
@@ -12,10 +13,11 @@ WHERE tenant_id = @tenant_id AND channel_id = @channel_id
 ORDER BY kind, scope_id;
 
 -- name: ChannelSalesSet :exec
-INSERT INTO channel_sales (tenant_id, channel_id, every_show, every_property, commission_basis_points, updated_at)
-VALUES (@tenant_id, @channel_id, @every_show, @every_property, @commission_basis_points, clock_timestamp())
+INSERT INTO channel_sales (tenant_id, channel_id, every_show, every_property, every_rate_plan, standard_rate, commission_basis_points, updated_at)
+VALUES (@tenant_id, @channel_id, @every_show, @every_property, @every_rate_plan, @standard_rate, @commission_basis_points, clock_timestamp())
 ON CONFLICT (tenant_id, channel_id) DO UPDATE
 SET every_show = excluded.every_show, every_property = excluded.every_property,
+    every_rate_plan = excluded.every_rate_plan, standard_rate = excluded.standard_rate,
     commission_basis_points = excluded.commission_basis_points, updated_at = excluded.updated_at;
 
 -- name: ChannelOffersDelete :execrows

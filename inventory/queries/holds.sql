@@ -7,19 +7,20 @@ SELECT clock_timestamp()::timestamptz AS now;
 -- Holds of one claim, or of several that were combined: they have the same terms and deadline.
 INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline,
     claimable_at, extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds,
-    late_payment, on_decline, max_per_instrument, capture, total_minor, currency, presale_code_id)
+    late_payment, on_decline, max_per_instrument, capture, total_minor, currency, presale_code_id, overrides_restrictions)
 SELECT @tenant_id::uuid, @region::text, h.id, h.channel_id, h.buyer_kind, h.buyer_id, 'ACTIVE', @placed_at::timestamptz,
     @deadline::timestamptz, sqlc.arg(deadline)::timestamptz, sqlc.arg(deadline)::timestamptz, 0, @max_extensions::bigint, @hold_seconds::bigint,
     @max_hold_seconds::bigint, @processing_seconds::bigint, @grace_seconds::bigint, @late_payment::text, @on_decline::text,
-    @max_per_instrument::bigint, @capture::text, h.total_minor, h.currency, NULLIF(h.presale_code_id, '00000000-0000-0000-0000-000000000000'::uuid)
+    @max_per_instrument::bigint, @capture::text, h.total_minor, h.currency, NULLIF(h.presale_code_id, '00000000-0000-0000-0000-000000000000'::uuid),
+    h.overrides_restrictions
 FROM (
     SELECT unnest(@ids::uuid[]) AS id, unnest(@channel_ids::uuid[]) AS channel_id, unnest(@buyer_kinds::text[]) AS buyer_kind,
         unnest(@buyer_ids::uuid[]) AS buyer_id, unnest(@totals::bigint[]) AS total_minor, unnest(@currencies::text[]) AS currency,
-        unnest(@presale_code_ids::uuid[]) AS presale_code_id) AS h;
+        unnest(@presale_code_ids::uuid[]) AS presale_code_id, unnest(@overrides_restrictions::boolean[]) AS overrides_restrictions) AS h;
 
 -- name: HoldLinesInsert :execrows
 INSERT INTO hold_lines (tenant_id, region, hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard,
-    property_id, room_type_id, night, bucket, quantity, amount_minor)
+    property_id, room_type_id, night, bucket, quantity, amount_minor, rate_plan_id)
 SELECT @tenant_id::uuid, @region::text, l.hold_id, l.ordinal, l.item, l.kind,
     NULLIF(l.show_id, '00000000-0000-0000-0000-000000000000'::uuid),
     NULLIF(l.seat_id, '00000000-0000-0000-0000-000000000000'::uuid),
@@ -28,25 +29,27 @@ SELECT @tenant_id::uuid, @region::text, l.hold_id, l.ordinal, l.item, l.kind,
     NULLIF(l.property_id, '00000000-0000-0000-0000-000000000000'::uuid),
     NULLIF(l.room_type_id, '00000000-0000-0000-0000-000000000000'::uuid),
     NULLIF(l.night, '0001-01-01'::date),
-    l.bucket, l.quantity, l.amount_minor
+    l.bucket, l.quantity, l.amount_minor,
+    NULLIF(l.rate_plan_id, '00000000-0000-0000-0000-000000000000'::uuid)
 FROM (
     SELECT unnest(@hold_ids::uuid[]) AS hold_id, unnest(@ordinals::bigint[]) AS ordinal, unnest(@items::bigint[]) AS item,
         unnest(@kinds::text[]) AS kind, unnest(@show_ids::uuid[]) AS show_id, unnest(@seat_ids::uuid[]) AS seat_id,
         unnest(@pool_ids::uuid[]) AS pool_id, unnest(@shards::bigint[]) AS shard, unnest(@property_ids::uuid[]) AS property_id,
         unnest(@room_type_ids::uuid[]) AS room_type_id, unnest(@nights::date[]) AS night, unnest(@buckets::uuid[]) AS bucket,
-        unnest(@quantities::bigint[]) AS quantity, unnest(@amounts::bigint[]) AS amount_minor) AS l;
+        unnest(@quantities::bigint[]) AS quantity, unnest(@amounts::bigint[]) AS amount_minor,
+        unnest(@rate_plan_ids::uuid[]) AS rate_plan_id) AS l;
 
 -- name: HoldGet :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, capture, total_minor, currency, presale_code_id, version
+    max_per_instrument, capture, total_minor, currency, presale_code_id, overrides_restrictions, version
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id;
 
 -- name: HoldLock :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, capture, total_minor, currency, presale_code_id, version
+    max_per_instrument, capture, total_minor, currency, presale_code_id, overrides_restrictions, version
 FROM holds
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id
 FOR UPDATE;
@@ -60,7 +63,7 @@ FOR UPDATE;
 
 -- name: HoldLines :many
 SELECT hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard, property_id, room_type_id, night, bucket,
-    quantity, amount_minor
+    quantity, amount_minor, rate_plan_id
 FROM hold_lines
 WHERE tenant_id = @tenant_id AND region = @region AND hold_id = ANY(@hold_ids::uuid[]);
 

@@ -80,9 +80,9 @@ WHERE tenant_id = @tenant_id AND region = @region AND property_id = @property_id
 ORDER BY night;
 
 -- name: NightEditInsert :exec
-INSERT INTO night_edits (tenant_id, region, id, property_id, room_type_id, first_night, last_night, weekdays, change, author, state, nights, created_at)
+INSERT INTO night_edits (tenant_id, region, id, property_id, room_type_id, first_night, last_night, weekdays, change, author, state, nights, rate_plan_id, created_at)
 VALUES (@tenant_id, @region, @id, @property_id, @room_type_id, @first_night, @last_night, @weekdays, @change, @author, 'RUNNING', @nights,
-    clock_timestamp());
+    @rate_plan_id, clock_timestamp());
 
 -- name: NightEditChunksInsert :execrows
 INSERT INTO night_edit_chunks (tenant_id, region, edit_id, ordinal, room_type_id, first_night, last_night, nights, state)
@@ -93,7 +93,7 @@ FROM (
         unnest(@last_nights::date[]) AS last_night, unnest(@nights::bigint[]) AS nights) AS c;
 
 -- name: NightEditGet :one
-SELECT e.id, e.property_id, e.room_type_id, e.first_night, e.last_night, e.weekdays, e.change, e.author, e.state, e.nights, e.created_at, e.ended_at,
+SELECT e.id, e.property_id, e.room_type_id, e.rate_plan_id, e.first_night, e.last_night, e.weekdays, e.change, e.author, e.state, e.nights, e.created_at, e.ended_at,
     COALESCE(c.chunks, 0)::bigint AS chunks, COALESCE(c.waiting, 0)::bigint AS waiting, COALESCE(c.failed, 0)::bigint AS failed,
     COALESCE(c.written_nights, 0)::bigint AS written_nights, COALESCE(c.oversold, 0)::bigint AS oversold
 FROM night_edits e
@@ -107,7 +107,7 @@ LEFT JOIN (
 WHERE e.tenant_id = @tenant_id AND e.region = @region AND e.id = @id;
 
 -- name: NightEditLock :one
-SELECT id, property_id, weekdays, change, author, state
+SELECT id, property_id, rate_plan_id, weekdays, change, author, state
 FROM night_edits
 WHERE tenant_id = @tenant_id AND region = @region AND id = @id
 FOR UPDATE;

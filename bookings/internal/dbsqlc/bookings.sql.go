@@ -197,7 +197,7 @@ func (q *Queries) BookingInsert(ctx context.Context, arg BookingInsertParams) er
 
 const bookingLines = `-- name: BookingLines :many
 SELECT l.booking_id, l.ordinal, l.item, l.kind, l.show_id, l.seat_id, l.pool_id, l.shard, l.property_id, l.room_type_id, l.night,
-    l.bucket, l.quantity, l.amount_minor, l.state, l.tax_basis_points, l.tax_minor, c.cancellation_id,
+    l.bucket, l.quantity, l.amount_minor, l.rate_plan_id, l.state, l.tax_basis_points, l.tax_minor, c.cancellation_id,
     COALESCE(c.fee_minor, 0)::bigint AS fee_minor, COALESCE(c.fee_tax_minor, 0)::bigint AS fee_tax_minor
 FROM booking_lines l
 LEFT JOIN cancelled_lines c ON c.tenant_id = l.tenant_id AND c.region = l.region AND c.booking_id = l.booking_id AND c.ordinal = l.ordinal
@@ -225,6 +225,7 @@ type BookingLinesRow struct {
 	Bucket         uuid.UUID
 	Quantity       int64
 	AmountMinor    int64
+	RatePlanID     *uuid.UUID
 	State          string
 	TaxBasisPoints int64
 	TaxMinor       int64
@@ -257,6 +258,7 @@ func (q *Queries) BookingLines(ctx context.Context, arg BookingLinesParams) ([]B
 			&i.Bucket,
 			&i.Quantity,
 			&i.AmountMinor,
+			&i.RatePlanID,
 			&i.State,
 			&i.TaxBasisPoints,
 			&i.TaxMinor,
@@ -276,9 +278,9 @@ func (q *Queries) BookingLines(ctx context.Context, arg BookingLinesParams) ([]B
 
 const bookingLinesInsert = `-- name: BookingLinesInsert :execrows
 INSERT INTO booking_lines (tenant_id, region, booking_id, ordinal, item, kind, show_id, seat_id, pool_id, shard,
-    property_id, room_type_id, night, bucket, quantity, amount_minor, state, tax_basis_points, tax_minor)
+    property_id, room_type_id, night, bucket, quantity, amount_minor, state, tax_basis_points, tax_minor, rate_plan_id)
 SELECT l.tenant_id, l.region, $1::uuid, l.ordinal, l.item, l.kind, l.show_id, l.seat_id, l.pool_id, l.shard,
-    l.property_id, l.room_type_id, l.night, l.bucket, l.quantity, l.amount_minor, 'BOOKED', t.tax_basis_points, t.tax_minor
+    l.property_id, l.room_type_id, l.night, l.bucket, l.quantity, l.amount_minor, 'BOOKED', t.tax_basis_points, t.tax_minor, l.rate_plan_id
 FROM hold_lines l
 JOIN (
     SELECT unnest($2::bigint[]) AS ordinal, unnest($3::bigint[]) AS tax_basis_points,

@@ -359,13 +359,20 @@ func (b *NightCountersLockBatchResults) Close() error {
 }
 
 const nightsForClaim = `-- name: NightsForClaim :batchmany
-SELECT n.night, n.stop_sell, n.closed_to_arrival, n.closed_to_departure, n.min_stay_arrival, n.max_stay_arrival,
+SELECT '00000000-0000-0000-0000-000000000000'::uuid AS rate_plan_id, n.night, n.stop_sell, n.closed_to_arrival, n.closed_to_departure, n.min_stay_arrival, n.max_stay_arrival,
     n.min_stay_through, n.max_stay_through, n.physical, n.out_of_order, n.oversell, n.has_allotment, r.amount_minor
 FROM night_plans n
 LEFT JOIN night_rates r ON r.tenant_id = n.tenant_id AND r.region = n.region AND r.room_type_id = n.room_type_id AND r.night = n.night
 WHERE n.tenant_id = $1 AND n.region = $2 AND n.room_type_id = $3
     AND n.night >= $4::date AND n.night <= $5::date
-ORDER BY n.night
+UNION ALL
+SELECT s.rate_plan_id, s.night, COALESCE(s.stop_sell, false), COALESCE(s.closed_to_arrival, false), COALESCE(s.closed_to_departure, false),
+    s.min_stay_arrival, s.max_stay_arrival, s.min_stay_through, s.max_stay_through, 0::bigint, 0::bigint, 0::bigint, false, s.amount_minor
+FROM rate_plans r
+JOIN rate_plan_nights s ON s.tenant_id = r.tenant_id AND s.region = r.region AND s.rate_plan_id = ANY(ARRAY[r.id, r.parent_id])
+WHERE r.tenant_id = $1 AND r.region = $2 AND r.id = $6 AND s.room_type_id = $3
+    AND s.night >= $4::date AND s.night <= $5::date
+ORDER BY rate_plan_id, night
 `
 
 type NightsForClaimBatchResults struct {
@@ -380,9 +387,11 @@ type NightsForClaimParams struct {
 	RoomTypeID uuid.UUID
 	CheckIn    civil.Date
 	CheckOut   civil.Date
+	RatePlanID uuid.UUID
 }
 
 type NightsForClaimRow struct {
+	RatePlanID        uuid.UUID
 	Night             civil.Date
 	StopSell          bool
 	ClosedToArrival   bool
@@ -398,6 +407,8 @@ type NightsForClaimRow struct {
 	AmountMinor       *int64
 }
 
+// The nights of a room type, those of a rate plan of it, and those of the plan's parent: the plan's own id
+// tells them apart, and is zero for the room type's.
 func (q *Queries) NightsForClaim(ctx context.Context, arg []NightsForClaimParams) *NightsForClaimBatchResults {
 	batch := &pgx.Batch{}
 	for _, a := range arg {
@@ -407,6 +418,7 @@ func (q *Queries) NightsForClaim(ctx context.Context, arg []NightsForClaimParams
 			a.RoomTypeID,
 			a.CheckIn,
 			a.CheckOut,
+			a.RatePlanID,
 		}
 		batch.Queue(nightsForClaim, vals...)
 	}
@@ -433,6 +445,7 @@ func (b *NightsForClaimBatchResults) Query(f func(int, []NightsForClaimRow, erro
 			for rows.Next() {
 				var i NightsForClaimRow
 				if err := rows.Scan(
+					&i.RatePlanID,
 					&i.Night,
 					&i.StopSell,
 					&i.ClosedToArrival,

@@ -453,6 +453,10 @@ FROM (
     FROM room_types r
     WHERE r.tenant_id = $1 AND r.region = $2 AND r.id = ANY($3::uuid[])
     UNION ALL
+    SELECT t.id, t.property_id, '00000000-0000-0000-0000-000000000000'::uuid AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
+    FROM rate_plans t
+    WHERE t.tenant_id = $1 AND t.region = $2 AND t.id = ANY($3::uuid[])
+    UNION ALL
     SELECT v.id, '00000000-0000-0000-0000-000000000000'::uuid AS property_id, v.id AS venue_id, '00000000-0000-0000-0000-000000000000'::uuid AS show_id
     FROM venues v
     WHERE v.tenant_id = $1 AND v.region = $2 AND v.id = ANY($3::uuid[])

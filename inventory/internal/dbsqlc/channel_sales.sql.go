@@ -146,6 +146,7 @@ func (q *Queries) ChannelOffersList(ctx context.Context, arg ChannelOffersListPa
 
 const channelSalesGet = `-- name: ChannelSalesGet :one
 SELECT c.id, COALESCE(s.every_show, true) AS every_show, COALESCE(s.every_property, true) AS every_property,
+    COALESCE(s.every_rate_plan, true) AS every_rate_plan, COALESCE(s.standard_rate, true) AS standard_rate,
     COALESCE(s.commission_basis_points, 0) AS commission_basis_points
 FROM channels c
 LEFT JOIN channel_sales s ON s.tenant_id = c.tenant_id AND s.channel_id = c.id
@@ -161,6 +162,8 @@ type ChannelSalesGetRow struct {
 	ID                    uuid.UUID
 	EveryShow             bool
 	EveryProperty         bool
+	EveryRatePlan         bool
+	StandardRate          bool
 	CommissionBasisPoints int64
 }
 
@@ -171,16 +174,19 @@ func (q *Queries) ChannelSalesGet(ctx context.Context, arg ChannelSalesGetParams
 		&i.ID,
 		&i.EveryShow,
 		&i.EveryProperty,
+		&i.EveryRatePlan,
+		&i.StandardRate,
 		&i.CommissionBasisPoints,
 	)
 	return i, err
 }
 
 const channelSalesSet = `-- name: ChannelSalesSet :exec
-INSERT INTO channel_sales (tenant_id, channel_id, every_show, every_property, commission_basis_points, updated_at)
-VALUES ($1, $2, $3, $4, $5, clock_timestamp())
+INSERT INTO channel_sales (tenant_id, channel_id, every_show, every_property, every_rate_plan, standard_rate, commission_basis_points, updated_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, clock_timestamp())
 ON CONFLICT (tenant_id, channel_id) DO UPDATE
 SET every_show = excluded.every_show, every_property = excluded.every_property,
+    every_rate_plan = excluded.every_rate_plan, standard_rate = excluded.standard_rate,
     commission_basis_points = excluded.commission_basis_points, updated_at = excluded.updated_at
 `
 
@@ -189,6 +195,8 @@ type ChannelSalesSetParams struct {
 	ChannelID             uuid.UUID
 	EveryShow             bool
 	EveryProperty         bool
+	EveryRatePlan         bool
+	StandardRate          bool
 	CommissionBasisPoints int64
 }
 
@@ -198,6 +206,8 @@ func (q *Queries) ChannelSalesSet(ctx context.Context, arg ChannelSalesSetParams
 		arg.ChannelID,
 		arg.EveryShow,
 		arg.EveryProperty,
+		arg.EveryRatePlan,
+		arg.StandardRate,
 		arg.CommissionBasisPoints,
 	)
 	return err

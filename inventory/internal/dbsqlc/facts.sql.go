@@ -105,8 +105,82 @@ func (q *Queries) PriceLevelsOfShows(ctx context.Context, arg PriceLevelsOfShows
 	return items, nil
 }
 
+const ratePlansForClaim = `-- name: RatePlansForClaim :many
+SELECT r.id, r.property_id, r.state, r.parent_id, r.derive_kind, r.derive_basis_points, r.derive_minor,
+    w.min_advance_days, w.max_advance_days, w.cutoff_minute,
+    ARRAY(
+        SELECT c.channel_id
+        FROM channel_sales c
+        WHERE c.tenant_id = r.tenant_id AND c.channel_id = ANY($1::uuid[]) AND NOT c.every_rate_plan
+            AND NOT EXISTS (
+                SELECT 1
+                FROM channel_rate_plans o
+                WHERE o.tenant_id = r.tenant_id AND o.region = r.region AND o.channel_id = c.channel_id AND o.rate_plan_id = r.id))::uuid[] AS not_sold_by
+FROM rate_plans r
+LEFT JOIN booking_windows w ON w.tenant_id = r.tenant_id AND w.region = r.region AND w.property_id = r.property_id AND w.rate_plan_id = r.id
+WHERE r.tenant_id = $2 AND r.region = $3 AND r.id = ANY($4::uuid[])
+`
+
+type RatePlansForClaimParams struct {
+	ChannelIds []uuid.UUID
+	TenantID   uuid.UUID
+	Region     string
+	Ids        []uuid.UUID
+}
+
+type RatePlansForClaimRow struct {
+	ID                uuid.UUID
+	PropertyID        uuid.UUID
+	State             string
+	ParentID          *uuid.UUID
+	DeriveKind        *string
+	DeriveBasisPoints int64
+	DeriveMinor       int64
+	MinAdvanceDays    *int64
+	MaxAdvanceDays    *int64
+	CutoffMinute      *int64
+	NotSoldBy         []uuid.UUID
+}
+
+func (q *Queries) RatePlansForClaim(ctx context.Context, arg RatePlansForClaimParams) ([]RatePlansForClaimRow, error) {
+	rows, err := q.db.Query(ctx, ratePlansForClaim,
+		arg.ChannelIds,
+		arg.TenantID,
+		arg.Region,
+		arg.Ids,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RatePlansForClaimRow
+	for rows.Next() {
+		var i RatePlansForClaimRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.PropertyID,
+			&i.State,
+			&i.ParentID,
+			&i.DeriveKind,
+			&i.DeriveBasisPoints,
+			&i.DeriveMinor,
+			&i.MinAdvanceDays,
+			&i.MaxAdvanceDays,
+			&i.CutoffMinute,
+			&i.NotSoldBy,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const roomTypesForClaim = `-- name: RoomTypesForClaim :many
-SELECT r.id, r.property_id, p.currency, p.time_zone,
+SELECT r.id, r.property_id, r.max_guests, p.currency, p.time_zone, w.min_advance_days, w.max_advance_days, w.cutoff_minute,
     ARRAY(
         SELECT c.channel_id
         FROM channel_sales c
@@ -114,9 +188,15 @@ SELECT r.id, r.property_id, p.currency, p.time_zone,
             AND NOT EXISTS (
                 SELECT 1
                 FROM channel_offers o
-                WHERE o.tenant_id = r.tenant_id AND o.channel_id = c.channel_id AND o.kind = 'PROPERTY' AND o.scope_id = r.property_id))::uuid[] AS not_sold_by
+                WHERE o.tenant_id = r.tenant_id AND o.channel_id = c.channel_id AND o.kind = 'PROPERTY' AND o.scope_id = r.property_id))::uuid[] AS not_sold_by,
+    ARRAY(
+        SELECT c.channel_id
+        FROM channel_sales c
+        WHERE c.tenant_id = r.tenant_id AND c.channel_id = ANY($1::uuid[]) AND NOT c.standard_rate)::uuid[] AS standard_not_sold_by
 FROM room_types r
 JOIN properties p ON p.tenant_id = r.tenant_id AND p.id = r.property_id
+LEFT JOIN booking_windows w ON w.tenant_id = r.tenant_id AND w.region = r.region AND w.property_id = r.property_id
+    AND w.rate_plan_id = '00000000-0000-0000-0000-000000000000'::uuid
 WHERE r.tenant_id = $2 AND r.region = $3 AND r.id = ANY($4::uuid[])
 `
 
@@ -128,11 +208,16 @@ type RoomTypesForClaimParams struct {
 }
 
 type RoomTypesForClaimRow struct {
-	ID         uuid.UUID
-	PropertyID uuid.UUID
-	Currency   string
-	TimeZone   string
-	NotSoldBy  []uuid.UUID
+	ID                uuid.UUID
+	PropertyID        uuid.UUID
+	MaxGuests         int64
+	Currency          string
+	TimeZone          string
+	MinAdvanceDays    *int64
+	MaxAdvanceDays    *int64
+	CutoffMinute      *int64
+	NotSoldBy         []uuid.UUID
+	StandardNotSoldBy []uuid.UUID
 }
 
 func (q *Queries) RoomTypesForClaim(ctx context.Context, arg RoomTypesForClaimParams) ([]RoomTypesForClaimRow, error) {
@@ -152,9 +237,14 @@ func (q *Queries) RoomTypesForClaim(ctx context.Context, arg RoomTypesForClaimPa
 		if err := rows.Scan(
 			&i.ID,
 			&i.PropertyID,
+			&i.MaxGuests,
 			&i.Currency,
 			&i.TimeZone,
+			&i.MinAdvanceDays,
+			&i.MaxAdvanceDays,
+			&i.CutoffMinute,
 			&i.NotSoldBy,
+			&i.StandardNotSoldBy,
 		); err != nil {
 			return nil, err
 		}

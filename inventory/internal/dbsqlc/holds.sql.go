@@ -131,7 +131,7 @@ func (q *Queries) HoldEnd(ctx context.Context, arg HoldEndParams) (int64, error)
 const holdGet = `-- name: HoldGet :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, capture, total_minor, currency, presale_code_id, version
+    max_per_instrument, capture, total_minor, currency, presale_code_id, overrides_restrictions, version
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 `
@@ -143,30 +143,31 @@ type HoldGetParams struct {
 }
 
 type HoldGetRow struct {
-	ID                uuid.UUID
-	ChannelID         uuid.UUID
-	BuyerKind         string
-	BuyerID           uuid.UUID
-	State             string
-	PlacedAt          time.Time
-	Deadline          time.Time
-	LeaseDeadline     time.Time
-	ClaimableAt       time.Time
-	EndedAt           *time.Time
-	Extensions        int64
-	MaxExtensions     int64
-	HoldSeconds       int64
-	MaxHoldSeconds    int64
-	ProcessingSeconds int64
-	GraceSeconds      int64
-	LatePayment       string
-	OnDecline         string
-	MaxPerInstrument  int64
-	Capture           string
-	TotalMinor        int64
-	Currency          string
-	PresaleCodeID     *uuid.UUID
-	Version           int64
+	ID                    uuid.UUID
+	ChannelID             uuid.UUID
+	BuyerKind             string
+	BuyerID               uuid.UUID
+	State                 string
+	PlacedAt              time.Time
+	Deadline              time.Time
+	LeaseDeadline         time.Time
+	ClaimableAt           time.Time
+	EndedAt               *time.Time
+	Extensions            int64
+	MaxExtensions         int64
+	HoldSeconds           int64
+	MaxHoldSeconds        int64
+	ProcessingSeconds     int64
+	GraceSeconds          int64
+	LatePayment           string
+	OnDecline             string
+	MaxPerInstrument      int64
+	Capture               string
+	TotalMinor            int64
+	Currency              string
+	PresaleCodeID         *uuid.UUID
+	OverridesRestrictions bool
+	Version               int64
 }
 
 func (q *Queries) HoldGet(ctx context.Context, arg HoldGetParams) (HoldGetRow, error) {
@@ -196,6 +197,7 @@ func (q *Queries) HoldGet(ctx context.Context, arg HoldGetParams) (HoldGetRow, e
 		&i.TotalMinor,
 		&i.Currency,
 		&i.PresaleCodeID,
+		&i.OverridesRestrictions,
 		&i.Version,
 	)
 	return i, err
@@ -203,7 +205,7 @@ func (q *Queries) HoldGet(ctx context.Context, arg HoldGetParams) (HoldGetRow, e
 
 const holdLines = `-- name: HoldLines :many
 SELECT hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard, property_id, room_type_id, night, bucket,
-    quantity, amount_minor
+    quantity, amount_minor, rate_plan_id
 FROM hold_lines
 WHERE tenant_id = $1 AND region = $2 AND hold_id = ANY($3::uuid[])
 `
@@ -229,6 +231,7 @@ type HoldLinesRow struct {
 	Bucket      uuid.UUID
 	Quantity    int64
 	AmountMinor int64
+	RatePlanID  *uuid.UUID
 }
 
 func (q *Queries) HoldLines(ctx context.Context, arg HoldLinesParams) ([]HoldLinesRow, error) {
@@ -255,6 +258,7 @@ func (q *Queries) HoldLines(ctx context.Context, arg HoldLinesParams) ([]HoldLin
 			&i.Bucket,
 			&i.Quantity,
 			&i.AmountMinor,
+			&i.RatePlanID,
 		); err != nil {
 			return nil, err
 		}
@@ -268,7 +272,7 @@ func (q *Queries) HoldLines(ctx context.Context, arg HoldLinesParams) ([]HoldLin
 
 const holdLinesInsert = `-- name: HoldLinesInsert :execrows
 INSERT INTO hold_lines (tenant_id, region, hold_id, ordinal, item, kind, show_id, seat_id, pool_id, shard,
-    property_id, room_type_id, night, bucket, quantity, amount_minor)
+    property_id, room_type_id, night, bucket, quantity, amount_minor, rate_plan_id)
 SELECT $1::uuid, $2::text, l.hold_id, l.ordinal, l.item, l.kind,
     NULLIF(l.show_id, '00000000-0000-0000-0000-000000000000'::uuid),
     NULLIF(l.seat_id, '00000000-0000-0000-0000-000000000000'::uuid),
@@ -277,13 +281,15 @@ SELECT $1::uuid, $2::text, l.hold_id, l.ordinal, l.item, l.kind,
     NULLIF(l.property_id, '00000000-0000-0000-0000-000000000000'::uuid),
     NULLIF(l.room_type_id, '00000000-0000-0000-0000-000000000000'::uuid),
     NULLIF(l.night, '0001-01-01'::date),
-    l.bucket, l.quantity, l.amount_minor
+    l.bucket, l.quantity, l.amount_minor,
+    NULLIF(l.rate_plan_id, '00000000-0000-0000-0000-000000000000'::uuid)
 FROM (
     SELECT unnest($3::uuid[]) AS hold_id, unnest($4::bigint[]) AS ordinal, unnest($5::bigint[]) AS item,
         unnest($6::text[]) AS kind, unnest($7::uuid[]) AS show_id, unnest($8::uuid[]) AS seat_id,
         unnest($9::uuid[]) AS pool_id, unnest($10::bigint[]) AS shard, unnest($11::uuid[]) AS property_id,
         unnest($12::uuid[]) AS room_type_id, unnest($13::date[]) AS night, unnest($14::uuid[]) AS bucket,
-        unnest($15::bigint[]) AS quantity, unnest($16::bigint[]) AS amount_minor) AS l
+        unnest($15::bigint[]) AS quantity, unnest($16::bigint[]) AS amount_minor,
+        unnest($17::uuid[]) AS rate_plan_id) AS l
 `
 
 type HoldLinesInsertParams struct {
@@ -303,6 +309,7 @@ type HoldLinesInsertParams struct {
 	Buckets     []uuid.UUID
 	Quantities  []int64
 	Amounts     []int64
+	RatePlanIds []uuid.UUID
 }
 
 func (q *Queries) HoldLinesInsert(ctx context.Context, arg HoldLinesInsertParams) (int64, error) {
@@ -323,6 +330,7 @@ func (q *Queries) HoldLinesInsert(ctx context.Context, arg HoldLinesInsertParams
 		arg.Buckets,
 		arg.Quantities,
 		arg.Amounts,
+		arg.RatePlanIds,
 	)
 	if err != nil {
 		return 0, err
@@ -333,7 +341,7 @@ func (q *Queries) HoldLinesInsert(ctx context.Context, arg HoldLinesInsertParams
 const holdLock = `-- name: HoldLock :one
 SELECT id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline, claimable_at, ended_at,
     extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds, late_payment, on_decline,
-    max_per_instrument, capture, total_minor, currency, presale_code_id, version
+    max_per_instrument, capture, total_minor, currency, presale_code_id, overrides_restrictions, version
 FROM holds
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 FOR UPDATE
@@ -346,30 +354,31 @@ type HoldLockParams struct {
 }
 
 type HoldLockRow struct {
-	ID                uuid.UUID
-	ChannelID         uuid.UUID
-	BuyerKind         string
-	BuyerID           uuid.UUID
-	State             string
-	PlacedAt          time.Time
-	Deadline          time.Time
-	LeaseDeadline     time.Time
-	ClaimableAt       time.Time
-	EndedAt           *time.Time
-	Extensions        int64
-	MaxExtensions     int64
-	HoldSeconds       int64
-	MaxHoldSeconds    int64
-	ProcessingSeconds int64
-	GraceSeconds      int64
-	LatePayment       string
-	OnDecline         string
-	MaxPerInstrument  int64
-	Capture           string
-	TotalMinor        int64
-	Currency          string
-	PresaleCodeID     *uuid.UUID
-	Version           int64
+	ID                    uuid.UUID
+	ChannelID             uuid.UUID
+	BuyerKind             string
+	BuyerID               uuid.UUID
+	State                 string
+	PlacedAt              time.Time
+	Deadline              time.Time
+	LeaseDeadline         time.Time
+	ClaimableAt           time.Time
+	EndedAt               *time.Time
+	Extensions            int64
+	MaxExtensions         int64
+	HoldSeconds           int64
+	MaxHoldSeconds        int64
+	ProcessingSeconds     int64
+	GraceSeconds          int64
+	LatePayment           string
+	OnDecline             string
+	MaxPerInstrument      int64
+	Capture               string
+	TotalMinor            int64
+	Currency              string
+	PresaleCodeID         *uuid.UUID
+	OverridesRestrictions bool
+	Version               int64
 }
 
 func (q *Queries) HoldLock(ctx context.Context, arg HoldLockParams) (HoldLockRow, error) {
@@ -399,6 +408,7 @@ func (q *Queries) HoldLock(ctx context.Context, arg HoldLockParams) (HoldLockRow
 		&i.TotalMinor,
 		&i.Currency,
 		&i.PresaleCodeID,
+		&i.OverridesRestrictions,
 		&i.Version,
 	)
 	return i, err
@@ -670,38 +680,40 @@ func (q *Queries) HoldsExpire(ctx context.Context, arg HoldsExpireParams) (int64
 const holdsInsert = `-- name: HoldsInsert :execrows
 INSERT INTO holds (tenant_id, region, id, channel_id, buyer_kind, buyer_id, state, placed_at, deadline, lease_deadline,
     claimable_at, extensions, max_extensions, hold_seconds, max_hold_seconds, processing_seconds, grace_seconds,
-    late_payment, on_decline, max_per_instrument, capture, total_minor, currency, presale_code_id)
+    late_payment, on_decline, max_per_instrument, capture, total_minor, currency, presale_code_id, overrides_restrictions)
 SELECT $1::uuid, $2::text, h.id, h.channel_id, h.buyer_kind, h.buyer_id, 'ACTIVE', $3::timestamptz,
     $4::timestamptz, $4::timestamptz, $4::timestamptz, 0, $5::bigint, $6::bigint,
     $7::bigint, $8::bigint, $9::bigint, $10::text, $11::text,
-    $12::bigint, $13::text, h.total_minor, h.currency, NULLIF(h.presale_code_id, '00000000-0000-0000-0000-000000000000'::uuid)
+    $12::bigint, $13::text, h.total_minor, h.currency, NULLIF(h.presale_code_id, '00000000-0000-0000-0000-000000000000'::uuid),
+    h.overrides_restrictions
 FROM (
     SELECT unnest($14::uuid[]) AS id, unnest($15::uuid[]) AS channel_id, unnest($16::text[]) AS buyer_kind,
         unnest($17::uuid[]) AS buyer_id, unnest($18::bigint[]) AS total_minor, unnest($19::text[]) AS currency,
-        unnest($20::uuid[]) AS presale_code_id) AS h
+        unnest($20::uuid[]) AS presale_code_id, unnest($21::boolean[]) AS overrides_restrictions) AS h
 `
 
 type HoldsInsertParams struct {
-	TenantID          uuid.UUID
-	Region            string
-	PlacedAt          time.Time
-	Deadline          time.Time
-	MaxExtensions     int64
-	HoldSeconds       int64
-	MaxHoldSeconds    int64
-	ProcessingSeconds int64
-	GraceSeconds      int64
-	LatePayment       string
-	OnDecline         string
-	MaxPerInstrument  int64
-	Capture           string
-	Ids               []uuid.UUID
-	ChannelIds        []uuid.UUID
-	BuyerKinds        []string
-	BuyerIds          []uuid.UUID
-	Totals            []int64
-	Currencies        []string
-	PresaleCodeIds    []uuid.UUID
+	TenantID              uuid.UUID
+	Region                string
+	PlacedAt              time.Time
+	Deadline              time.Time
+	MaxExtensions         int64
+	HoldSeconds           int64
+	MaxHoldSeconds        int64
+	ProcessingSeconds     int64
+	GraceSeconds          int64
+	LatePayment           string
+	OnDecline             string
+	MaxPerInstrument      int64
+	Capture               string
+	Ids                   []uuid.UUID
+	ChannelIds            []uuid.UUID
+	BuyerKinds            []string
+	BuyerIds              []uuid.UUID
+	Totals                []int64
+	Currencies            []string
+	PresaleCodeIds        []uuid.UUID
+	OverridesRestrictions []bool
 }
 
 // Holds of one claim, or of several that were combined: they have the same terms and deadline.
@@ -727,6 +739,7 @@ func (q *Queries) HoldsInsert(ctx context.Context, arg HoldsInsertParams) (int64
 		arg.Totals,
 		arg.Currencies,
 		arg.PresaleCodeIds,
+		arg.OverridesRestrictions,
 	)
 	if err != nil {
 		return 0, err

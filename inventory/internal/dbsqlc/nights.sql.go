@@ -306,7 +306,7 @@ func (q *Queries) NightEditEnd(ctx context.Context, arg NightEditEndParams) (int
 }
 
 const nightEditGet = `-- name: NightEditGet :one
-SELECT e.id, e.property_id, e.room_type_id, e.first_night, e.last_night, e.weekdays, e.change, e.author, e.state, e.nights, e.created_at, e.ended_at,
+SELECT e.id, e.property_id, e.room_type_id, e.rate_plan_id, e.first_night, e.last_night, e.weekdays, e.change, e.author, e.state, e.nights, e.created_at, e.ended_at,
     COALESCE(c.chunks, 0)::bigint AS chunks, COALESCE(c.waiting, 0)::bigint AS waiting, COALESCE(c.failed, 0)::bigint AS failed,
     COALESCE(c.written_nights, 0)::bigint AS written_nights, COALESCE(c.oversold, 0)::bigint AS oversold
 FROM night_edits e
@@ -330,6 +330,7 @@ type NightEditGetRow struct {
 	ID            uuid.UUID
 	PropertyID    uuid.UUID
 	RoomTypeID    *uuid.UUID
+	RatePlanID    *uuid.UUID
 	FirstNight    civil.Date
 	LastNight     civil.Date
 	Weekdays      int64
@@ -353,6 +354,7 @@ func (q *Queries) NightEditGet(ctx context.Context, arg NightEditGetParams) (Nig
 		&i.ID,
 		&i.PropertyID,
 		&i.RoomTypeID,
+		&i.RatePlanID,
 		&i.FirstNight,
 		&i.LastNight,
 		&i.Weekdays,
@@ -372,9 +374,9 @@ func (q *Queries) NightEditGet(ctx context.Context, arg NightEditGetParams) (Nig
 }
 
 const nightEditInsert = `-- name: NightEditInsert :exec
-INSERT INTO night_edits (tenant_id, region, id, property_id, room_type_id, first_night, last_night, weekdays, change, author, state, nights, created_at)
+INSERT INTO night_edits (tenant_id, region, id, property_id, room_type_id, first_night, last_night, weekdays, change, author, state, nights, rate_plan_id, created_at)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, 'RUNNING', $11,
-    clock_timestamp())
+    $12, clock_timestamp())
 `
 
 type NightEditInsertParams struct {
@@ -389,6 +391,7 @@ type NightEditInsertParams struct {
 	Change     []byte
 	Author     []byte
 	Nights     int64
+	RatePlanID *uuid.UUID
 }
 
 func (q *Queries) NightEditInsert(ctx context.Context, arg NightEditInsertParams) error {
@@ -404,12 +407,13 @@ func (q *Queries) NightEditInsert(ctx context.Context, arg NightEditInsertParams
 		arg.Change,
 		arg.Author,
 		arg.Nights,
+		arg.RatePlanID,
 	)
 	return err
 }
 
 const nightEditLock = `-- name: NightEditLock :one
-SELECT id, property_id, weekdays, change, author, state
+SELECT id, property_id, rate_plan_id, weekdays, change, author, state
 FROM night_edits
 WHERE tenant_id = $1 AND region = $2 AND id = $3
 FOR UPDATE
@@ -424,6 +428,7 @@ type NightEditLockParams struct {
 type NightEditLockRow struct {
 	ID         uuid.UUID
 	PropertyID uuid.UUID
+	RatePlanID *uuid.UUID
 	Weekdays   int64
 	Change     []byte
 	Author     []byte
@@ -436,6 +441,7 @@ func (q *Queries) NightEditLock(ctx context.Context, arg NightEditLockParams) (N
 	err := row.Scan(
 		&i.ID,
 		&i.PropertyID,
+		&i.RatePlanID,
 		&i.Weekdays,
 		&i.Change,
 		&i.Author,

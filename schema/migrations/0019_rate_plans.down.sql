@@ -1,0 +1,10 @@
+ALTER TABLE IF EXISTS night_edits DROP COLUMN IF EXISTS rate_plan_id;
+ALTER TABLE IF EXISTS holds DROP COLUMN IF EXISTS overrides_restrictions;
+ALTER TABLE IF EXISTS booking_lines DROP COLUMN IF EXISTS rate_plan_id;
+ALTER TABLE IF EXISTS hold_lines DROP COLUMN IF EXISTS rate_plan_id;
+ALTER TABLE IF EXISTS channel_sales DROP COLUMN IF EXISTS standard_rate;
+ALTER TABLE IF EXISTS channel_sales DROP COLUMN IF EXISTS every_rate_plan;
+DROP TABLE IF EXISTS channel_rate_plans;
+DROP TABLE IF EXISTS booking_windows;
+DROP TABLE IF EXISTS rate_plan_nights;
+DROP TABLE IF EXISTS rate_plans;
