@@ -62,6 +62,46 @@ func FeedTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, property tenant
 	return set, nil
 }
 
+// PlanFeed is what a partner's system says of a rate plan on nights of one room type: prices and restrictions.
+type PlanFeed struct {
+	Plan     RatePlanID
+	RoomType RoomTypeID
+	Nights   []civil.Date
+	Change   NightChange
+}
+
+// FeedPlansTx writes feeds of rate plans of one property in the caller's transaction, as FeedTx does, and says how many
+// nights they are. It comes after FeedTx.
+func FeedPlansTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, property tenants.PropertyID, feeds []PlanFeed) (int, error) {
+	t := target{at: placeOf(actor.Tenant, property.Region), property: property.UUID}
+	for _, feed := range feeds {
+		if err := feed.Change.checkPlanChange(); err != nil {
+			return 0, err
+		}
+		if len(feed.Nights) == 0 {
+			return 0, fault.Invalid("nights", "expected at least one night")
+		}
+		for _, night := range feed.Nights {
+			if err := feed.Change.validate(night); err != nil {
+				return 0, err
+			}
+		}
+		t.rooms = append(t.rooms, feed.RoomType.UUID)
+	}
+	if err := t.ownsTx(ctx, tx); err != nil {
+		return 0, err
+	}
+	written := 0
+	for _, feed := range feeds {
+		t.plan = &feed.Plan.UUID
+		if err := writePlanNightsTx(ctx, tx, actor.Tenant, actor.Author(), t, feed.RoomType.UUID, feed.Nights, feed.Change); err != nil {
+			return 0, err
+		}
+		written += len(feed.Nights)
+	}
+	return written, nil
+}
+
 // ownsTx says that the room types are the property's.
 func (t target) ownsTx(ctx context.Context, tx pgx.Tx) error {
 	found, err := dbsqlc.New(tx).RoomTypesForClaim(ctx, dbsqlc.RoomTypesForClaimParams{TenantID: t.at.tenant, Region: string(t.at.region), Ids: t.rooms})

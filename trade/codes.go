@@ -60,6 +60,8 @@ type hotel struct {
 	currency     money.Currency
 	zone         *time.Location
 	rooms        []room
+	// plans are the ids of rate plans by their codes.
+	plans map[string]inventory.RatePlanID
 }
 
 type room struct {
@@ -241,6 +243,14 @@ func (h hotel) withRoomsTx(ctx context.Context, tx dbsqlc.DBTX, zone string) (ho
 	}
 	for _, row := range rows {
 		h.rooms = append(h.rooms, room{id: inventory.RoomTypeID{Region: h.property.Region, UUID: row.RoomTypeID}, code: row.Code, maxGuests: row.MaxGuests})
+	}
+	plans, err := dbsqlc.New(tx).RatePlanCodesOf(ctx, dbsqlc.RatePlanCodesOfParams{TenantID: h.tenant.UUID, Region: string(h.property.Region), PropertyID: h.property.UUID})
+	if err != nil {
+		return hotel{}, fmt.Errorf("read the codes of rate plans: %w", err)
+	}
+	h.plans = make(map[string]inventory.RatePlanID, len(plans))
+	for _, row := range plans {
+		h.plans[row.Code] = inventory.RatePlanID{Region: h.property.Region, UUID: row.ID}
 	}
 	return h, nil
 }

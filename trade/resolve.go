@@ -1,6 +1,9 @@
 package trade
 
 import (
+	"bytes"
+	"cmp"
+	"reflect"
 	"slices"
 
 	"cloud.google.com/go/civil"
@@ -9,8 +12,9 @@ import (
 	"github.com/holdfast/holdfast/inventory"
 )
 
-// cellKey is a night of a room type.
+// cellKey is a night of a room type, sold as a rate plan; the zero plan is the room type itself with its standard rate.
 type cellKey struct {
+	plan  inventory.RatePlanID
 	room  inventory.RoomTypeID
 	night civil.Date
 }
@@ -23,6 +27,9 @@ func (c cells) feeds() []inventory.Feed {
 	byRoom := map[inventory.RoomTypeID]int{}
 	var feeds []inventory.Feed
 	for key, night := range c {
+		if !key.plan.IsZero() {
+			continue
+		}
 		at, known := byRoom[key.room]
 		if !known {
 			at = len(feeds)
@@ -34,9 +41,33 @@ func (c cells) feeds() []inventory.Feed {
 	return feeds
 }
 
+// planFeeds are the cells of rate plans, nights with the same change together, always in the same order: that of the locks.
+func (c cells) planFeeds() []inventory.PlanFeed {
+	var keys []cellKey
+	for key := range c {
+		if !key.plan.IsZero() {
+			keys = append(keys, key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b cellKey) int {
+		return cmp.Or(bytes.Compare(a.plan.UUID[:], b.plan.UUID[:]), bytes.Compare(a.room.UUID[:], b.room.UUID[:]), a.night.Compare(b.night))
+	})
+	var feeds []inventory.PlanFeed
+	for _, key := range keys {
+		change := c[key].Change
+		n := len(feeds) - 1
+		if n < 0 || feeds[n].Plan != key.plan || feeds[n].RoomType != key.room || !reflect.DeepEqual(feeds[n].Change, change) {
+			feeds = append(feeds, inventory.PlanFeed{Plan: key.plan, RoomType: key.room, Change: change})
+			n++
+		}
+		feeds[n].Nights = append(feeds[n].Nights, key.night)
+	}
+	return feeds
+}
+
 // at is the cell of a night, made when there is none.
-func (c cells) at(room inventory.RoomTypeID, night civil.Date) *inventory.FedNight {
-	key := cellKey{room, night}
+func (c cells) at(plan inventory.RatePlanID, room inventory.RoomTypeID, night civil.Date) *inventory.FedNight {
+	key := cellKey{plan, room, night}
 	if c[key] == nil {
 		c[key] = &inventory.FedNight{DatedChange: inventory.DatedChange{Night: night}}
 	}
@@ -54,7 +85,7 @@ func resolve(m message, h hotel, n *notes) cells {
 		}
 		rooms := h.roomsOf(s, n)
 		for _, r := range rooms {
-			change, ok := s.changeFor(r, h, n)
+			plan, change, ok := s.changeFor(r, h, n)
 			if !ok {
 				break
 			}
@@ -65,7 +96,7 @@ func resolve(m message, h hotel, n *notes) cells {
 					n.fail(typeBusinessRule, codeUnableToProcess, s.at.path(), "expected a message of at most %d nights of room types; send it in parts", MaxNights)
 					return nil
 				}
-				if clash := overlay(set.at(r.id, night), change); clash != "" {
+				if clash := overlay(set.at(plan, r.id, night), change); clash != "" {
 					n.fail(typeBusinessRule, codeInvalidValue, s.at.path(), "%s of %s on %s is set before to another value", clash, quoted(r.code), night)
 					break
 				}
@@ -91,23 +122,28 @@ func (h hotel) roomsOf(s statement, n *notes) []room {
 	return h.rooms[i : i+1]
 }
 
-// changeFor is what a statement sets on each night of a room type.
-func (s statement) changeFor(r room, h hotel, n *notes) (inventory.FedNight, bool) {
-	change := inventory.FedNight{DatedChange: inventory.DatedChange{Change: s.change}, Available: s.available}
-	if s.plan != "" && s.plan != h.standardRate {
+// changeFor is what a statement sets on each night of a room type, and of which rate plan.
+func (s statement) changeFor(r room, h hotel, n *notes) (plan inventory.RatePlanID, change inventory.FedNight, ok bool) {
+	change = inventory.FedNight{DatedChange: inventory.DatedChange{Change: s.change}, Available: s.available}
+	plan, known := h.plans[s.plan]
+	standard := s.plan == h.standardRate
+	if standard {
+		plan = inventory.RatePlanID{}
+	}
+	if s.plan != "" && !standard && !known {
 		n.fail(typeBusinessRule, codeInvalidRate, s.at.path(), "the hotel %s has no rate plan with the code %s", quoted(h.code), quoted(s.plan))
-		return change, false
+		return plan, change, false
 	}
 	if s.prices == nil {
-		if s.plan != "" {
+		if standard {
 			n.fail(typeBusinessRule, codeInvalidRate, s.at.path(), "the standard rate %s has no restrictions of its own: leave the rate plan's code out to restrict the room type", quoted(s.plan))
-			return change, false
+			return plan, change, false
 		}
-		return change, true
+		return plan, change, true
 	}
 	minor, ok := s.prices.minorFor(r, h, s, n)
 	change.Change.RateMinor = &minor
-	return change, ok
+	return plan, change, ok
 }
 
 // minorFor is the price of a night for the guests that a room type is priced for: the most that it takes, or
@@ -202,9 +238,9 @@ func overlay(cell *inventory.FedNight, change inventory.FedNight) (clash string)
 // fillInventory closes the nights that a complete set of counts does not name.
 func (c cells) fillInventory(planned []inventory.PlannedNight) {
 	for _, night := range planned {
-		if c[cellKey{night.RoomType, night.Night}] == nil && night.Available > 0 {
+		if c[cellKey{room: night.RoomType, night: night.Night}] == nil && night.Available > 0 {
 			none := int64(0)
-			c.at(night.RoomType, night.Night).Available = &none
+			c.at(inventory.RatePlanID{}, night.RoomType, night.Night).Available = &none
 		}
 	}
 }
@@ -238,7 +274,7 @@ func (c cells) fillRestrictions(planned []inventory.PlannedNight) {
 		if lifted == (inventory.NightChange{}) {
 			continue
 		}
-		cell := c.at(night.RoomType, night.Night)
+		cell := c.at(inventory.RatePlanID{}, night.RoomType, night.Night)
 		said := cell.Change
 		cell.Change = lifted
 		replace(&cell.Change, said)

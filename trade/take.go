@@ -145,10 +145,17 @@ func (t taking) applyTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor) (An
 		return Answer{}, err
 	}
 	written := inventory.NightsSet{}
-	if len(set) > 0 {
-		if written, err = inventory.FeedTx(ctx, tx, actor, t.hotel.property, set.feeds()); err != nil {
+	if feeds := set.feeds(); len(feeds) > 0 {
+		if written, err = inventory.FeedTx(ctx, tx, actor, t.hotel.property, feeds); err != nil {
 			return Answer{}, err
 		}
+	}
+	if feeds := set.planFeeds(); len(feeds) > 0 {
+		nights, err := inventory.FeedPlansTx(ctx, tx, actor, t.hotel.property, feeds)
+		if err != nil {
+			return Answer{}, err
+		}
+		written.Nights += nights
 	}
 	n := t.notes
 	for _, night := range written.Oversold {

@@ -344,3 +344,33 @@ func TestCodes(t *testing.T) {
 		t.Error("the code does not mean the room type that it was given to")
 	}
 }
+
+// A rate plan has prices and restrictions of its own, and leaves those of the room type.
+func TestRatePlans(t *testing.T) {
+	t.Parallel()
+	d := newDesk(t)
+	plan, err := d.Inventory.CreateRatePlan(t.Context(), d.Owner, inventorytest.Key(), inventory.NewRatePlan{Property: d.hotel.Property.ID, Code: "BAR", Name: "Best rate", Refundable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := d.state()
+	d.take(strings.Replace(plans(rate(1, 4, "", `<BaseByGuestAmt AmountAfterTax="77"/>`)), "STANDARD", "BAR", 1))
+	d.take(avails("", `<AvailStatusMessage>`+control(3, 3, `InvTypeCode="DBL" RatePlanCode="BAR"`)+`<RestrictionStatus Status="Close"/></AvailStatusMessage>`))
+	stay := func(checkIn, checkOut int) inventory.LineRequest {
+		wish := d.double.Stay(checkIn, checkOut)
+		wish.Stay.RatePlan = &plan.ID
+		return wish
+	}
+	if hold := d.Guest().Hold(stay(1, 3)); hold.Total.Minor != 2*77_00 {
+		t.Errorf("two nights of the plan cost %d", hold.Total.Minor)
+	}
+	if _, err := d.Guest().Try(stay(3, 4)); err == nil {
+		t.Error("the plan was sold on a night on which it is closed")
+	}
+	d.Guest().Hold(d.double.Stay(3, 4))
+	if after := d.export(trade.KindRates); !strings.Contains(before, after) {
+		t.Errorf("the standard rate is now\n%s", after)
+	}
+	d.refuse(avails("", `<AvailStatusMessage>`+control(3, 3, `InvTypeCode="DBL" RatePlanCode="BAR"`)+`<LengthsOfStay><LengthOfStay MinMaxMessageType="SetMinLOS" Time="5"/><LengthOfStay MinMaxMessageType="SetMaxLOS" Time="2"/></LengthsOfStay></AvailStatusMessage>`), "at least minStayArrival 5")
+	d.refuse(avails("", `<AvailStatusMessage>`+control(3, 3, `InvTypeCode="DBL" RatePlanCode="OTHER"`)+`<RestrictionStatus Status="Open"/></AvailStatusMessage>`), `Code="249"`)
+}

@@ -39,6 +39,12 @@ INSERT INTO trade_room_types (tenant_id, region, room_type_id, property_id, code
 SELECT @tenant_id::uuid, @region::text, c.room_type_id, @property_id::uuid, c.code
 FROM (SELECT unnest(@room_type_ids::uuid[]) AS room_type_id, unnest(@codes::text[]) AS code) AS c;
 
+-- name: RatePlanCodesOf :many
+SELECT id, code
+FROM rate_plans
+WHERE tenant_id = @tenant_id AND region = @region AND property_id = @property_id
+ORDER BY id;
+
 -- name: RoomTypeHotel :one
 SELECT r.property_id, r.name, p.currency, p.time_zone
 FROM room_types r

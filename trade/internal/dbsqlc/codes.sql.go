@@ -128,6 +128,44 @@ func (q *Queries) HotelCodeSet(ctx context.Context, arg HotelCodeSetParams) (int
 	return result.RowsAffected(), nil
 }
 
+const ratePlanCodesOf = `-- name: RatePlanCodesOf :many
+SELECT id, code
+FROM rate_plans
+WHERE tenant_id = $1 AND region = $2 AND property_id = $3
+ORDER BY id
+`
+
+type RatePlanCodesOfParams struct {
+	TenantID   uuid.UUID
+	Region     string
+	PropertyID uuid.UUID
+}
+
+type RatePlanCodesOfRow struct {
+	ID   uuid.UUID
+	Code string
+}
+
+func (q *Queries) RatePlanCodesOf(ctx context.Context, arg RatePlanCodesOfParams) ([]RatePlanCodesOfRow, error) {
+	rows, err := q.db.Query(ctx, ratePlanCodesOf, arg.TenantID, arg.Region, arg.PropertyID)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []RatePlanCodesOfRow
+	for rows.Next() {
+		var i RatePlanCodesOfRow
+		if err := rows.Scan(&i.ID, &i.Code); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const roomCodesInsert = `-- name: RoomCodesInsert :execrows
 INSERT INTO trade_room_types (tenant_id, region, room_type_id, property_id, code)
 SELECT $1::uuid, $2::text, c.room_type_id, $3::uuid, c.code
