@@ -6,6 +6,7 @@ require (
 	cloud.google.com/go v0.123.0
 	github.com/99designs/gqlgen v0.17.98
 	github.com/alecthomas/kong v1.17.0
+	github.com/arran4/golang-ical v0.3.4
 	github.com/bojanz/currency v1.5.1
 	github.com/casbin/casbin/v2 v2.135.0
 	github.com/cockroachdb/cockroach-go/v2 v2.4.2

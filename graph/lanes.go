@@ -76,7 +76,7 @@ func laneOf(field string, asks tenants.KeyType) string {
 		"shows", "show", "chart", "hotels", "hotel", "searchStays", "waitingRoom", "joinWaitingRoom", "waitingRoomPlace", "admitVisitor", "__typename":
 		return laneBuying
 	case "bookings", "events", "audit", "failedRefunds", "unresolvedPayments", "repairs", "paymentTimeline", "webhookEndpoints", "webhookEndpoint",
-		"seatHistory", "poolHistory", "nightHistory", "auditEntries", "oversoldNights", "nightsJob", "nightsJobs", "webhookDeliveries", "replayEvents", "replayEventsBetween", "oversellAdvice", "applyOversellAdvice":
+		"seatHistory", "poolHistory", "nightHistory", "auditEntries", "oversoldNights", "nightsJob", "nightsJobs", "webhookDeliveries", "replayEvents", "replayEventsBetween", "oversellAdvice", "applyOversellAdvice", "tradeCodes", "tradeMessages", "setTradeCodes":
 		return laneBackOffice
 	}
 	if asks == tenants.KeyTypeAdmin || asks == tenants.KeyTypeMember || asks == tenants.KeyTypePlatform {

@@ -30,6 +30,7 @@ import (
 	"github.com/holdfast/holdfast/tenants"
 	"github.com/holdfast/holdfast/tenants/oidc"
 	"github.com/holdfast/holdfast/tenants/oidc/oidctest"
+	"github.com/holdfast/holdfast/trade"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -96,6 +97,7 @@ func serverWith(t testing.TB, d *db.DB, identities tenants.Config, change func(*
 	t.Cleanup(rooms.Close)
 	config := graph.Config{
 		Tenants: tenantService, Inventory: stock, Bookings: bookingService, Advisor: bookings.NewAdvisor(d, enforcer, stock), Events: eventService, Admission: rooms,
+		Trade: trade.NewService(d, enforcer, stock),
 	}
 	if change != nil {
 		change(&config)
@@ -107,6 +109,7 @@ func serverWith(t testing.TB, d *db.DB, identities tenants.Config, change func(*
 	mux := http.NewServeMux()
 	mux.Handle("/", handler)
 	mux.Handle("/reports/", handler.Reports())
+	mux.Handle("/trade/", handler.Trade())
 	web := httptest.NewServer(mux)
 	t.Cleanup(web.Close)
 	s := server{t: t, url: web.URL}

@@ -224,6 +224,7 @@ type Resolver struct {
 	advisor    Advisor
 	events     Events
 	admission  Admission
+	trade      Trade
 	authorizer Authorizer
 	halls      *hallCache
 	metrics    *metrics

@@ -130,6 +130,8 @@ const (
 	nightsPerChunk = 366
 	// maxJobsAtOnce is how many jobs one run of the worker writes at.
 	maxJobsAtOnce = 100
+	// MaxStayRule bounds the nights that a rule of the length of stay names.
+	MaxStayRule = maxStayDays
 	// MaxCalendarDays bounds one calendar read.
 	MaxCalendarDays = 731
 	// MaxSearchHotels bounds the hotels of one search, and maxSearchNights the nights of room types that it

@@ -110,6 +110,9 @@ const (
 	ActionRoomOutOfOrder Action = "physicalroom.out_of_order"
 	ActionDeskRead       Action = "desk.read"
 	ActionDeskWork       Action = "desk.work"
+	ActionTradeRead   Action = "trade.read"
+	ActionTradeSet    Action = "trade.set"
+	ActionTradeImport Action = "trade.import"
 )
 
 // Meaning says what an action lets somebody do, for people who set roles.
@@ -210,6 +213,9 @@ func Meanings() []Meaning {
 		{ActionRoomOutOfOrder, "Put physical rooms out of order, and back"},
 		{ActionDeskRead, "See who arrives, stays and leaves, and in which rooms"},
 		{ActionDeskWork, "Assign rooms, and check guests in and out"},
+		{ActionTradeRead, "See the codes of partners' systems and their messages, and export nights, rates and calendars"},
+		{ActionTradeSet, "Set what partners' systems call hotels and room types"},
+		{ActionTradeImport, "Take nights, rates and restrictions from partners' messages, calendars and files"},
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // directoryTables are read everywhere and written rarely, and so have no region in their keys: on
 // CockroachDB they become GLOBAL. Every other table is regional.
 func directoryTables() []string {
-	return []string{"admin_sessions", "admission_keys", "api_keys", "cancellation_policies", "cancellation_steps", "channel_offers", "channel_sales", "channels", "customer_secrets", "member_bindings", "member_versions", "members", "properties", "property_places", "rounding_rules", "sales_terms", "tax_rates", "tenants", "venues", "walk_terms", "webhook_endpoints"}
+	return []string{"admin_sessions", "admission_keys", "api_keys", "cancellation_policies", "cancellation_steps", "channel_offers", "channel_sales", "channels", "customer_secrets", "member_bindings", "member_versions", "members", "properties", "property_places", "rounding_rules", "sales_terms", "tax_rates", "tenants", "trade_hotels", "venues", "walk_terms", "webhook_endpoints"}
 }
 
 // allowedColumnTypes are those on whose meaning the engines agree.

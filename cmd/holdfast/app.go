@@ -32,6 +32,7 @@ import (
 	"github.com/holdfast/holdfast/policies"
 	"github.com/holdfast/holdfast/schema"
 	"github.com/holdfast/holdfast/tenants"
+	"github.com/holdfast/holdfast/trade"
 )
 
 // databaseName is the database that Holdfast makes on an engine that it started itself.
@@ -137,6 +138,7 @@ type app struct {
 	tenants   *tenants.Service
 	inventory *inventory.Service
 	admission *admission.Service
+	trade     *trade.Service
 	bookings  *bookings.Service
 	advisor   *bookings.Advisor
 	events    *events.Service
@@ -226,6 +228,7 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 		store: s, logger: logger, policy: enforcer, events: outbox, webhooks: sender,
 		tenants:   tenants.NewService(s.db, enforcer, tenantsConfig),
 		inventory: stock,
+		trade:     trade.NewService(s.db, enforcer, stock),
 		admission: rooms,
 		bookings:  sales,
 		advisor:   bookings.NewAdvisor(s.db, enforcer, stock),

@@ -49,7 +49,7 @@ type httpOptions struct {
 func (a *app) handler(options httpOptions) (http.Handler, error) {
 	streams := graph.NewStreams()
 	config := graph.Config{
-		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Advisor: a.advisor, Events: a.events, Admission: a.admission, Authorizer: a.policy,
+		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Advisor: a.advisor, Events: a.events, Admission: a.admission, Trade: a.trade, Authorizer: a.policy,
 		Introspection: options.introspection, Logger: a.logger, Metrics: a.store.registry, Streams: streams,
 		RateLimits: options.rateLimits, Addresses: options.addresses, Lanes: options.lanes,
 	}
@@ -61,6 +61,7 @@ func (a *app) handler(options httpOptions) (http.Handler, error) {
 	mux.Handle("/graphql", api)
 	mux.Handle("GET /waiting-rooms/{address}", graph.NewWaitingRoomHandler(a.admission))
 	mux.Handle("/reports/", api.Reports())
+	mux.Handle("/trade/", api.Trade())
 	if options.explorer != nil {
 		mux.Handle("/explorer/", http.StripPrefix("/explorer", explorer.Handler(*options.explorer)))
 		mux.Handle("GET /{$}", http.RedirectHandler("/explorer/", http.StatusSeeOther))

@@ -20,6 +20,7 @@ import (
 type importCommand struct {
 	Chart    importChartCommand    `cmd:"" help:"Store a seating plan in the pretix format as a venue's chart."`
 	Nights   importNightsCommand   `cmd:"" help:"Set the nights of a room type from a CSV file."`
+	OTA      importOTACommand      `cmd:"" name:"ota" help:"Apply an OpenTravel message of counts, restrictions or rates."`
 	Bookings importBookingsCommand `cmd:"" help:"Replay a history of hotel bookings through the real hold and booking code."`
 }
 

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"cloud.google.com/go/civil"
+
+	"github.com/holdfast/holdfast/trade"
 )
 
 // historyStatus is how a booking of the history ended.
@@ -118,7 +120,7 @@ func parseHistory(path string, content []byte, digest string) (history, error) {
 		return h, fmt.Errorf("%s: the file is empty; expected a header row", path)
 	}
 	if err != nil {
-		return h, fmt.Errorf("%s: line 1: %s", path, csvProblem(err))
+		return h, fmt.Errorf("%s: line 1: %s", path, trade.CSVProblem(err))
 	}
 	at := map[string]int{historyChannelColumn: slices.Index(header, historyChannelColumn)}
 	for _, column := range historyColumns() {
@@ -139,7 +141,7 @@ func parseHistory(path string, content []byte, digest string) (history, error) {
 		}
 		var broken *csv.ParseError
 		if errors.As(err, &broken) {
-			h.malformed = append(h.malformed, historyRefusal{broken.Line, codeMalformed, csvProblem(err)})
+			h.malformed = append(h.malformed, historyRefusal{broken.Line, codeMalformed, trade.CSVProblem(err)})
 			continue
 		}
 		if err != nil {

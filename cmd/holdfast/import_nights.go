@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/tenants"
+	"github.com/holdfast/holdfast/trade"
 )
 
 type importNightsCommand struct {
@@ -21,7 +22,8 @@ type importNightsCommand struct {
 
 // Help is what --help says beyond the flags.
 func (importNightsCommand) Help() string {
-	return `Columns, in any order: night (2027-03-14), physical, out_of_order, oversell,
+	return `Columns, in any order: night (2027-03-14), physical, out_of_order,
+oversell or oversell_percent,
 rate (12.50, in the currency of the hotel) or rate_minor (1250), stop_sell,
 closed_to_arrival, closed_to_departure (true, yes or 1; false, no or 0), min_stay_arrival,
 max_stay_arrival, min_stay_through, max_stay_through (nights; 0 is no rule).
@@ -82,13 +84,13 @@ func (a *app) currencyOf(ctx context.Context, actor tenants.Actor, id inventory.
 
 // importNights writes checked nights in parts of inventory.MaxNightsPerEdit, each all or none.
 // Its error names the file and the lines.
-func (a *app) importNights(ctx context.Context, actor tenants.Actor, roomType inventory.RoomTypeID, file string, nights []lineOfNight) (inventory.NightsSet, error) {
+func (a *app) importNights(ctx context.Context, actor tenants.Actor, roomType inventory.RoomTypeID, file string, nights []trade.NightLine) (inventory.NightsSet, error) {
 	var total inventory.NightsSet
 	for start := 0; start < len(nights); start += inventory.MaxNightsPerEdit {
 		part := nights[start:min(len(nights), start+inventory.MaxNightsPerEdit)]
 		changes := make([]inventory.DatedChange, len(part))
 		for i, night := range part {
-			changes[i] = night.change
+			changes[i] = night.Change
 		}
 		set, err := a.inventory.WriteNights(ctx, actor, roomType, changes)
 		if err != nil {
@@ -104,9 +106,17 @@ func (a *app) importNights(ctx context.Context, actor tenants.Actor, roomType in
 	return total, nil
 }
 
+// parseNights reads a whole file of nights, in the order of its lines, or says everything that is
+// wrong with it.
+func parseNights(path string, content []byte, currency money.Currency) ([]trade.NightLine, error) {
+	found := problems{file: path}
+	nights := trade.ReadNights(content, currency, found.add)
+	return nights, found.err()
+}
+
 // linesOf says which lines of the file some nights are on.
-func linesOf(nights []lineOfNight) string {
-	first, last := nights[0].line, nights[len(nights)-1].line
+func linesOf(nights []trade.NightLine) string {
+	first, last := nights[0].Line, nights[len(nights)-1].Line
 	if first == last {
 		return fmt.Sprintf("line %d", first)
 	}

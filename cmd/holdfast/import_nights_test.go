@@ -148,11 +148,11 @@ func TestDecimalsFollowTheCurrency(t *testing.T) {
 		currency money.Currency
 		want     int64
 	}{{"12.5", "EUR", 1250}, {"12", "EUR", 1200}, {"1200", "JPY", 1200}, {"1.005", "KWD", 1005}, {"0.00", "EUR", 0}} {
-		if got, err := parseDecimal(test.text, test.currency); err != nil || got != test.want {
+		if got, err := money.ParseDecimal(test.text, test.currency); err != nil || got != test.want {
 			t.Errorf("%s %s: got %d, %v; want %d", test.text, test.currency, got, err, test.want)
 		}
 	}
-	if got, err := parseDecimal("12.5", "JPY"); err == nil {
+	if got, err := money.ParseDecimal("12.5", "JPY"); err == nil {
 		t.Errorf("half a yen was taken as %d", got)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode"
@@ -17,6 +18,7 @@ import (
 	"github.com/holdfast/holdfast/internal/money"
 	"github.com/holdfast/holdfast/payments"
 	"github.com/holdfast/holdfast/tenants"
+	"github.com/holdfast/holdfast/trade"
 )
 
 // Two kinds of file are read, told apart by their header row. Columns may stand in any order, and
@@ -84,7 +86,7 @@ func (r chargeRow) decimal(column string, currency money.Currency) money.Amount 
 	if !known || currency == "" {
 		return amount
 	}
-	minor, err := parseDecimal(strings.ReplaceAll(text, ",", ""), currency)
+	minor, err := money.ParseDecimal(strings.ReplaceAll(text, ",", ""), currency)
 	if err != nil {
 		r.refuse(column, err)
 	}
@@ -231,7 +233,7 @@ func readCharges(source io.Reader, account string, bad *problems) (iter.Seq2[boo
 	case errors.Is(err, io.EOF):
 		return nil, fmt.Errorf("%s: the file is empty; expected a header row", bad.file)
 	case err != nil:
-		return nil, fmt.Errorf("%s: line 1: %s", bad.file, csvProblem(err))
+		return nil, fmt.Errorf("%s: line 1: %s", bad.file, trade.CSVProblem(err))
 	}
 	header := slices.Clone(record)
 	header[0] = strings.TrimPrefix(header[0], "\uFEFF")
@@ -254,7 +256,7 @@ func readCharges(source io.Reader, account string, bad *problems) (iter.Seq2[boo
 			}
 			var malformed *csv.ParseError
 			if errors.As(err, &malformed) {
-				bad.add(malformed.Line, "", "%s", csvProblem(err))
+				bad.add(malformed.Line, "", "%s", trade.CSVProblem(err))
 				continue
 			}
 			if err != nil {
@@ -315,4 +317,12 @@ func chargeFormatOf(header []string) (chargeFormat, error) {
 		return format, fmt.Errorf("expected Stripe's export of payments, or the columns %s too", strings.Join(missing, ", "))
 	}
 	return format, nil
+}
+
+func parseWhole(cell string, high int64) (int64, error) {
+	n, err := strconv.ParseInt(cell, 10, 64)
+	if err != nil || n < 0 || n > high {
+		return 0, fmt.Errorf("expected a whole number from 0 to %d", high)
+	}
+	return n, nil
 }

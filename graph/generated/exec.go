@@ -188,6 +188,7 @@ type MutationResolver interface {
 	RevokeKey(ctx context.Context, input RevokeKeyInput) (*Key, error)
 	StartGuestSession(ctx context.Context, region *string) (*GuestSession, error)
 	SetTerms(ctx context.Context, input SetTermsInput) (*Terms, error)
+	SetTradeCodes(ctx context.Context, input SetTradeCodesInput) (*TradeCodes, error)
 }
 type NightsJobResolver interface {
 	Chunks(ctx context.Context, obj *NightsJob, first int64, after *string) (*NightsChunkConnection, error)
@@ -276,6 +277,8 @@ type QueryResolver interface {
 	Keys(ctx context.Context, tenant *string, first int64, after *string) (*KeyConnection, error)
 	CustomerSecrets(ctx context.Context, channel string) ([]CustomerSecret, error)
 	Terms(ctx context.Context, show *string, property *string) (*Terms, error)
+	TradeCodes(ctx context.Context, property string) (*TradeCodes, error)
+	TradeMessages(ctx context.Context, property string, first int64, after *string) (*TradeMessageConnection, error)
 }
 type RatePlanResolver interface {
 	CancellationPolicy(ctx context.Context, obj *RatePlan) (*CancellationPolicy, error)
@@ -438,6 +441,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("ResolveReviewInput", ec.unmarshalInputResolveReviewInput),
 			graphql.NewInputUnmarshaler("RetryRefundInput", ec.unmarshalInputRetryRefundInput),
 			graphql.NewInputUnmarshaler("RevokeKeyInput", ec.unmarshalInputRevokeKeyInput),
+			graphql.NewInputUnmarshaler("RoomTypeCodeInput", ec.unmarshalInputRoomTypeCodeInput),
 			graphql.NewInputUnmarshaler("RotateKeyInput", ec.unmarshalInputRotateKeyInput),
 			graphql.NewInputUnmarshaler("SearchCircleInput", ec.unmarshalInputSearchCircleInput),
 			graphql.NewInputUnmarshaler("SearchMonthInput", ec.unmarshalInputSearchMonthInput),
@@ -460,6 +464,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("SetTaxRateInput", ec.unmarshalInputSetTaxRateInput),
 			graphql.NewInputUnmarshaler("SetTaxesAndFeesInput", ec.unmarshalInputSetTaxesAndFeesInput),
 			graphql.NewInputUnmarshaler("SetTermsInput", ec.unmarshalInputSetTermsInput),
+			graphql.NewInputUnmarshaler("SetTradeCodesInput", ec.unmarshalInputSetTradeCodesInput),
 			graphql.NewInputUnmarshaler("SetWalkTermsInput", ec.unmarshalInputSetWalkTermsInput),
 			graphql.NewInputUnmarshaler("SettleAmountDueInput", ec.unmarshalInputSettleAmountDueInput),
 			graphql.NewInputUnmarshaler("StayChargeInput", ec.unmarshalInputStayChargeInput),
@@ -12238,6 +12243,197 @@ input SetTermsInput {
   capture: Capture
 }
 `, BuiltIn: false},
+	{Name: "../schema/trade.graphqls", Input: `extend type Query {
+  """
+  What partners' systems call a hotel and its room types.
+  """
+  tradeCodes(
+    "The hotel."
+    property: ID!
+  ): TradeCodes!
+  """
+  The messages of partners' systems that were applied to a hotel, from the newest, those of the last 30 days
+  at least. What was refused is not kept.
+  """
+  tradeMessages(
+    "The hotel."
+    property: ID!
+    "How many, 1 to 100."
+    first: Int! = 20
+    "A cursor; the page begins after it."
+    after: String
+  ): TradeMessageConnection!
+}
+
+extend type Mutation {
+  """
+  Sets what partners' systems call a hotel and its room types: all codes at once, so that a room type that is
+  left out has none any more.
+  """
+  setTradeCodes(
+    "The codes."
+    input: SetTradeCodesInput!
+  ): TradeCodes!
+}
+
+"""
+All codes of a hotel.
+"""
+input SetTradeCodesInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The hotel.
+  """
+  property: ID!
+  """
+  Its code, HotelCode of messages: 1 to 64 characters, and no other hotel's of the tenant.
+  """
+  hotelCode: String!
+  """
+  The code of the standard rate, RatePlanCode of messages.
+  """
+  standardRateCode: String! = "STANDARD"
+  """
+  The codes of room types.
+  """
+  roomTypes: [RoomTypeCodeInput!]!
+}
+
+"""
+The code of a room type.
+"""
+input RoomTypeCodeInput {
+  """
+  The room type.
+  """
+  roomType: ID!
+  """
+  Its code, InvTypeCode of messages: 1 to 64 characters, and no other room type's of the hotel.
+  """
+  code: String!
+}
+
+"""
+What partners' systems call a hotel and what it sells.
+"""
+type TradeCodes {
+  """
+  The hotel.
+  """
+  propertyId: ID!
+  """
+  The hotel's code; null is none yet, so that no message reaches it.
+  """
+  hotelCode: String
+  """
+  The code of the standard rate.
+  """
+  standardRateCode: String!
+  """
+  The hotel's room types.
+  """
+  roomTypes: [RoomTypeCode!]!
+}
+
+"""
+A room type and its code.
+"""
+type RoomTypeCode {
+  """
+  The room type.
+  """
+  roomTypeId: ID!
+  """
+  Its code; null is none, so that it is in no message.
+  """
+  code: String
+}
+
+"""
+What a message is about.
+"""
+enum TradeMessageKind {
+  "OTA_HotelInvCountNotifRQ: how many rooms there are, and may be sold."
+  INVENTORY
+  "OTA_HotelAvailNotifRQ: restrictions."
+  RESTRICTIONS
+  "OTA_HotelRatePlanNotifRQ: prices."
+  RATES
+}
+
+"""
+A message that was applied.
+"""
+type TradeMessage {
+  """
+  Its id.
+  """
+  id: ID!
+  """
+  What it is about.
+  """
+  kind: TradeMessageKind!
+  """
+  The public id of the key or the member that sent it.
+  """
+  author: String!
+  """
+  Its EchoToken; null is none.
+  """
+  echoToken: String
+  """
+  Its TimeStamp, as it was written; null is none.
+  """
+  timeStamp: String
+  """
+  How many nights of room types it wrote.
+  """
+  nights: Int!
+  """
+  How many warnings its answer had.
+  """
+  warnings: Int!
+  """
+  When it was applied.
+  """
+  createdAt: DateTime!
+}
+
+"""
+A page of messages.
+"""
+type TradeMessageConnection {
+  """
+  The messages with their cursors.
+  """
+  edges: [TradeMessageEdge!]!
+  """
+  The messages alone.
+  """
+  nodes: [TradeMessage!]!
+  """
+  Where the page stands in the list.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+A message with its cursor.
+"""
+type TradeMessageEdge {
+  """
+  Where the message stands in the list.
+  """
+  cursor: String!
+  """
+  The message.
+  """
+  node: TradeMessage!
+}
+`, BuiltIn: false},
 }
 var parsedSchema = gqlparser.MustLoadSchema(sources...)
 
@@ -14657,6 +14853,16 @@ func (ec *executionContext) childFields_RoomType(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type RoomType", field.Name)
 }
 
+func (ec *executionContext) childFields_RoomTypeCode(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "roomTypeId":
+		return ec.fieldContext_RoomTypeCode_roomTypeId(ctx, field)
+	case "code":
+		return ec.fieldContext_RoomTypeCode_code(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RoomTypeCode", field.Name)
+}
+
 func (ec *executionContext) childFields_RoomsAssigned(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "given":
@@ -15259,6 +15465,64 @@ func (ec *executionContext) childFields_Terms(ctx context.Context, field graphql
 		return ec.fieldContext_Terms_capture(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Terms", field.Name)
+}
+
+func (ec *executionContext) childFields_TradeCodes(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "propertyId":
+		return ec.fieldContext_TradeCodes_propertyId(ctx, field)
+	case "hotelCode":
+		return ec.fieldContext_TradeCodes_hotelCode(ctx, field)
+	case "standardRateCode":
+		return ec.fieldContext_TradeCodes_standardRateCode(ctx, field)
+	case "roomTypes":
+		return ec.fieldContext_TradeCodes_roomTypes(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TradeCodes", field.Name)
+}
+
+func (ec *executionContext) childFields_TradeMessage(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_TradeMessage_id(ctx, field)
+	case "kind":
+		return ec.fieldContext_TradeMessage_kind(ctx, field)
+	case "author":
+		return ec.fieldContext_TradeMessage_author(ctx, field)
+	case "echoToken":
+		return ec.fieldContext_TradeMessage_echoToken(ctx, field)
+	case "timeStamp":
+		return ec.fieldContext_TradeMessage_timeStamp(ctx, field)
+	case "nights":
+		return ec.fieldContext_TradeMessage_nights(ctx, field)
+	case "warnings":
+		return ec.fieldContext_TradeMessage_warnings(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_TradeMessage_createdAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TradeMessage", field.Name)
+}
+
+func (ec *executionContext) childFields_TradeMessageConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_TradeMessageConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_TradeMessageConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_TradeMessageConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TradeMessageConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_TradeMessageEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_TradeMessageEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_TradeMessageEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type TradeMessageEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Unit(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16897,6 +17161,20 @@ func (ec *executionContext) field_Mutation_setTerms_args(ctx context.Context, ra
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_setTradeCodes_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetTradeCodesInput, error) {
+			return ec.unmarshalNSetTradeCodesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetTradeCodesInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_setWalkTerms_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -18524,6 +18802,50 @@ func (ec *executionContext) field_Query_terms_args(ctx context.Context, rawArgs 
 		return nil, err
 	}
 	args["property"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_tradeCodes_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "property",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["property"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_tradeMessages_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "property",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["property"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
 	return args, nil
 }
 
@@ -34655,6 +34977,50 @@ func (ec *executionContext) fieldContext_Mutation_setTerms(ctx context.Context, 
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_setTradeCodes(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setTradeCodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetTradeCodes(ctx, fc.Args["input"].(SetTradeCodesInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *TradeCodes) graphql.Marshaler {
+			return ec.marshalNTradeCodes2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeCodes(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setTradeCodes(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TradeCodes(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setTradeCodes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _NightAdvice_night(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -43968,6 +44334,94 @@ func (ec *executionContext) fieldContext_Query_terms(ctx context.Context, field 
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_tradeCodes(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_tradeCodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().TradeCodes(ctx, fc.Args["property"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *TradeCodes) graphql.Marshaler {
+			return ec.marshalNTradeCodes2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeCodes(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_tradeCodes(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TradeCodes(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_tradeCodes_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_tradeMessages(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_tradeMessages(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().TradeMessages(ctx, fc.Args["property"].(string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *TradeMessageConnection) graphql.Marshaler {
+			return ec.marshalNTradeMessageConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeMessageConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_tradeMessages(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TradeMessageConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_tradeMessages_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Query___type(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -46482,6 +46936,52 @@ func (ec *executionContext) fieldContext_RoomType_cancellationPolicy(ctx context
 		return fc, err
 	}
 	return fc, nil
+}
+
+func (ec *executionContext) _RoomTypeCode_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *RoomTypeCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomTypeCode_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RoomTypeCode_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoomTypeCode", field, false, false, "ID")
+}
+
+func (ec *executionContext) _RoomTypeCode_code(ctx context.Context, field graphql.CollectedField, obj *RoomTypeCode) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RoomTypeCode_code(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Code, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RoomTypeCode_code(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RoomTypeCode", field, false, false, "String")
 }
 
 func (ec *executionContext) _RoomsAssigned_given(ctx context.Context, field graphql.CollectedField, obj *RoomsAssigned) (ret graphql.Marshaler) {
@@ -52180,6 +52680,442 @@ func (ec *executionContext) _Terms_capture(ctx context.Context, field graphql.Co
 }
 func (ec *executionContext) fieldContext_Terms_capture(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Terms", field, false, false, "Capture")
+}
+
+func (ec *executionContext) _TradeCodes_propertyId(ctx context.Context, field graphql.CollectedField, obj *TradeCodes) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeCodes_propertyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PropertyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TradeCodes_propertyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TradeCodes", field, false, false, "ID")
+}
+
+func (ec *executionContext) _TradeCodes_hotelCode(ctx context.Context, field graphql.CollectedField, obj *TradeCodes) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeCodes_hotelCode(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HotelCode, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_TradeCodes_hotelCode(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TradeCodes", field, false, false, "String")
+}
+
+func (ec *executionContext) _TradeCodes_standardRateCode(ctx context.Context, field graphql.CollectedField, obj *TradeCodes) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeCodes_standardRateCode(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.StandardRateCode, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TradeCodes_standardRateCode(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TradeCodes", field, false, false, "String")
+}
+
+func (ec *executionContext) _TradeCodes_roomTypes(ctx context.Context, field graphql.CollectedField, obj *TradeCodes) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeCodes_roomTypes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []RoomTypeCode) graphql.Marshaler {
+			return ec.marshalNRoomTypeCode2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomTypeCodeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TradeCodes_roomTypes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TradeCodes",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RoomTypeCode(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TradeMessage_id(ctx context.Context, field graphql.CollectedField, obj *TradeMessage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeMessage_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TradeMessage_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TradeMessage", field, false, false, "ID")
+}
+
+func (ec *executionContext) _TradeMessage_kind(ctx context.Context, field graphql.CollectedField, obj *TradeMessage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeMessage_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v TradeMessageKind) graphql.Marshaler {
+			return ec.marshalNTradeMessageKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeMessageKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TradeMessage_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TradeMessage", field, false, false, "TradeMessageKind")
+}
+
+func (ec *executionContext) _TradeMessage_author(ctx context.Context, field graphql.CollectedField, obj *TradeMessage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeMessage_author(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Author, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TradeMessage_author(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TradeMessage", field, false, false, "String")
+}
+
+func (ec *executionContext) _TradeMessage_echoToken(ctx context.Context, field graphql.CollectedField, obj *TradeMessage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeMessage_echoToken(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EchoToken, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_TradeMessage_echoToken(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TradeMessage", field, false, false, "String")
+}
+
+func (ec *executionContext) _TradeMessage_timeStamp(ctx context.Context, field graphql.CollectedField, obj *TradeMessage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeMessage_timeStamp(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.TimeStamp, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_TradeMessage_timeStamp(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TradeMessage", field, false, false, "String")
+}
+
+func (ec *executionContext) _TradeMessage_nights(ctx context.Context, field graphql.CollectedField, obj *TradeMessage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeMessage_nights(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nights, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TradeMessage_nights(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TradeMessage", field, false, false, "Int")
+}
+
+func (ec *executionContext) _TradeMessage_warnings(ctx context.Context, field graphql.CollectedField, obj *TradeMessage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeMessage_warnings(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Warnings, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TradeMessage_warnings(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TradeMessage", field, false, false, "Int")
+}
+
+func (ec *executionContext) _TradeMessage_createdAt(ctx context.Context, field graphql.CollectedField, obj *TradeMessage) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeMessage_createdAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CreatedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TradeMessage_createdAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TradeMessage", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _TradeMessageConnection_edges(ctx context.Context, field graphql.CollectedField, obj *TradeMessageConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeMessageConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []TradeMessageEdge) graphql.Marshaler {
+			return ec.marshalNTradeMessageEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeMessageEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TradeMessageConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TradeMessageConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TradeMessageEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TradeMessageConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *TradeMessageConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeMessageConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []TradeMessage) graphql.Marshaler {
+			return ec.marshalNTradeMessage2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeMessageᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TradeMessageConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TradeMessageConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TradeMessage(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TradeMessageConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *TradeMessageConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeMessageConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TradeMessageConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TradeMessageConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _TradeMessageEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *TradeMessageEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeMessageEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TradeMessageEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("TradeMessageEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _TradeMessageEdge_node(ctx context.Context, field graphql.CollectedField, obj *TradeMessageEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_TradeMessageEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v TradeMessage) graphql.Marshaler {
+			return ec.marshalNTradeMessage2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeMessage(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_TradeMessageEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "TradeMessageEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_TradeMessage(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Unit_kind(ctx context.Context, field graphql.CollectedField, obj *Unit) (ret graphql.Marshaler) {
@@ -62209,6 +63145,55 @@ func UnmarshalRevokeKeyInput(ctx context.Context, raw any) (RevokeKeyInput, erro
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputRoomTypeCodeInput(ctx context.Context, obj any) (RoomTypeCodeInput, error) {
+	var it RoomTypeCodeInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"roomType", "code"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "roomType":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("roomType"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RoomType = data
+		case "code":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("code"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Code = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalRoomTypeCodeInput unmarshals raw into the RoomTypeCodeInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalRoomTypeCodeInput(ctx context.Context, raw any) (RoomTypeCodeInput, error) {
+	var out RoomTypeCodeInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "RoomTypeCodeInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputRotateKeyInput(ctx context.Context, obj any) (RotateKeyInput, error) {
 	var it RotateKeyInput
 	if obj == nil {
@@ -63737,6 +64722,80 @@ func (ec *executionContext) unmarshalInputSetTermsInput(ctx context.Context, obj
 func UnmarshalSetTermsInput(ctx context.Context, raw any) (SetTermsInput, error) {
 	var out SetTermsInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetTermsInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputSetTradeCodesInput(ctx context.Context, obj any) (SetTradeCodesInput, error) {
+	var it SetTradeCodesInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["standardRateCode"]; !present {
+		asMap["standardRateCode"] = "STANDARD"
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "property", "hotelCode", "standardRateCode", "roomTypes"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "hotelCode":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("hotelCode"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.HotelCode = data
+		case "standardRateCode":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("standardRateCode"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.StandardRateCode = data
+		case "roomTypes":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("roomTypes"))
+			data, err := ec.unmarshalNRoomTypeCodeInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomTypeCodeInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RoomTypes = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetTradeCodesInput unmarshals raw into the SetTradeCodesInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetTradeCodesInput(ctx context.Context, raw any) (SetTradeCodesInput, error) {
+	var out SetTradeCodesInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetTradeCodesInput", raw, &out)
 	return out, err
 }
 
@@ -71223,6 +72282,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "setTradeCodes":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setTradeCodes(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -74227,6 +75293,18 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_terms(ctx, field)
 				})
+		case "tradeCodes":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_tradeCodes(ctx, field)
+				})
+		case "tradeMessages":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_tradeMessages(ctx, field)
+				})
 		case "__type":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Query___type(ctx, field)
@@ -75310,6 +76388,44 @@ func (ec *executionContext) _RoomType(ctx context.Context, sel ast.SelectionSet,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._RoomType_cancellationPolicy(ctx, field, obj)
 				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var roomTypeCodeImplementors = []string{"RoomTypeCode"}
+
+func (ec *executionContext) _RoomTypeCode(ctx context.Context, sel ast.SelectionSet, obj *RoomTypeCode) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, roomTypeCodeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RoomTypeCode")
+		case "roomTypeId":
+			out.Values[i] = ec._RoomTypeCode_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "code":
+			out.Values[i] = ec._RoomTypeCode_code(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -77445,6 +78561,203 @@ func (ec *executionContext) _Terms(ctx context.Context, sel ast.SelectionSet, ob
 			}
 		case "capture":
 			out.Values[i] = ec._Terms_capture(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var tradeCodesImplementors = []string{"TradeCodes"}
+
+func (ec *executionContext) _TradeCodes(ctx context.Context, sel ast.SelectionSet, obj *TradeCodes) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, tradeCodesImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TradeCodes")
+		case "propertyId":
+			out.Values[i] = ec._TradeCodes_propertyId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "hotelCode":
+			out.Values[i] = ec._TradeCodes_hotelCode(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "standardRateCode":
+			out.Values[i] = ec._TradeCodes_standardRateCode(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomTypes":
+			out.Values[i] = ec._TradeCodes_roomTypes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var tradeMessageImplementors = []string{"TradeMessage"}
+
+func (ec *executionContext) _TradeMessage(ctx context.Context, sel ast.SelectionSet, obj *TradeMessage) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, tradeMessageImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TradeMessage")
+		case "id":
+			out.Values[i] = ec._TradeMessage_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "kind":
+			out.Values[i] = ec._TradeMessage_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "author":
+			out.Values[i] = ec._TradeMessage_author(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "echoToken":
+			out.Values[i] = ec._TradeMessage_echoToken(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "timeStamp":
+			out.Values[i] = ec._TradeMessage_timeStamp(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "nights":
+			out.Values[i] = ec._TradeMessage_nights(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "warnings":
+			out.Values[i] = ec._TradeMessage_warnings(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "createdAt":
+			out.Values[i] = ec._TradeMessage_createdAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var tradeMessageConnectionImplementors = []string{"TradeMessageConnection"}
+
+func (ec *executionContext) _TradeMessageConnection(ctx context.Context, sel ast.SelectionSet, obj *TradeMessageConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, tradeMessageConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TradeMessageConnection")
+		case "edges":
+			out.Values[i] = ec._TradeMessageConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._TradeMessageConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._TradeMessageConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var tradeMessageEdgeImplementors = []string{"TradeMessageEdge"}
+
+func (ec *executionContext) _TradeMessageEdge(ctx context.Context, sel ast.SelectionSet, obj *TradeMessageEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, tradeMessageEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("TradeMessageEdge")
+		case "cursor":
+			out.Values[i] = ec._TradeMessageEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._TradeMessageEdge_node(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -82773,6 +84086,45 @@ func (ec *executionContext) marshalNRoomType2ᚖgithubᚗcomᚋholdfastᚋholdfa
 	return ec._RoomType(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNRoomTypeCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomTypeCode(ctx context.Context, sel ast.SelectionSet, v RoomTypeCode) graphql.Marshaler {
+	return ec._RoomTypeCode(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNRoomTypeCode2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomTypeCodeᚄ(ctx context.Context, sel ast.SelectionSet, v []RoomTypeCode) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNRoomTypeCode2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomTypeCode(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNRoomTypeCodeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomTypeCodeInput(ctx context.Context, v any) (RoomTypeCodeInput, error) {
+	res, err := ec.unmarshalInputRoomTypeCodeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNRoomTypeCodeInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomTypeCodeInputᚄ(ctx context.Context, v any) ([]RoomTypeCodeInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]RoomTypeCodeInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNRoomTypeCodeInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomTypeCodeInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) marshalNRoomsAssigned2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐRoomsAssigned(ctx context.Context, sel ast.SelectionSet, v *RoomsAssigned) graphql.Marshaler {
 	if v == nil {
 		graphql.AddInvalidNullError(ctx, "RoomsAssigned!")
@@ -83130,6 +84482,11 @@ func (ec *executionContext) unmarshalNSetTaxesAndFeesInput2githubᚗcomᚋholdfa
 
 func (ec *executionContext) unmarshalNSetTermsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetTermsInput(ctx context.Context, v any) (SetTermsInput, error) {
 	res, err := ec.unmarshalInputSetTermsInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSetTradeCodesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetTradeCodesInput(ctx context.Context, v any) (SetTradeCodesInput, error) {
+	res, err := ec.unmarshalInputSetTradeCodesInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -83576,6 +84933,72 @@ func (ec *executionContext) marshalNTerms2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 		return graphql.Null
 	}
 	return ec._Terms(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNTradeCodes2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeCodes(ctx context.Context, sel ast.SelectionSet, v *TradeCodes) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "TradeCodes!")
+		return graphql.Null
+	}
+	return ec._TradeCodes(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNTradeMessage2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeMessage(ctx context.Context, sel ast.SelectionSet, v TradeMessage) graphql.Marshaler {
+	return ec._TradeMessage(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNTradeMessage2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeMessageᚄ(ctx context.Context, sel ast.SelectionSet, v []TradeMessage) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNTradeMessage2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeMessage(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNTradeMessageConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeMessageConnection(ctx context.Context, sel ast.SelectionSet, v *TradeMessageConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "TradeMessageConnection!")
+		return graphql.Null
+	}
+	return ec._TradeMessageConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNTradeMessageEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeMessageEdge(ctx context.Context, sel ast.SelectionSet, v TradeMessageEdge) graphql.Marshaler {
+	return ec._TradeMessageEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNTradeMessageEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeMessageEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []TradeMessageEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNTradeMessageEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeMessageEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNTradeMessageKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeMessageKind(ctx context.Context, v any) (TradeMessageKind, error) {
+	var res TradeMessageKind
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNTradeMessageKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐTradeMessageKind(ctx context.Context, sel ast.SelectionSet, v TradeMessageKind) graphql.Marshaler {
+	return v
 }
 
 func (ec *executionContext) unmarshalNUnassignRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnassignRoomInput(ctx context.Context, v any) (UnassignRoomInput, error) {

@@ -3540,6 +3540,22 @@ type RoomType struct {
 
 func (RoomType) IsNode() {}
 
+// A room type and its code.
+type RoomTypeCode struct {
+	// The room type.
+	RoomTypeID string `json:"roomTypeId"`
+	// Its code; null is none, so that it is in no message.
+	Code *string `json:"code"`
+}
+
+// The code of a room type.
+type RoomTypeCodeInput struct {
+	// The room type.
+	RoomType string `json:"roomType"`
+	// Its code, InvTypeCode of messages: 1 to 64 characters, and no other room type's of the hotel.
+	Code string `json:"code"`
+}
+
 // What became of the arrivals of a date.
 type RoomsAssigned struct {
 	// Who was given a room, or in a dry run would be.
@@ -4068,6 +4084,20 @@ type SetTermsInput struct {
 	OrphanSeats *OrphanSeats `json:"orphanSeats"`
 }
 
+// All codes of a hotel.
+type SetTradeCodesInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The hotel.
+	Property string `json:"property"`
+	// Its code, HotelCode of messages: 1 to 64 characters, and no other hotel's of the tenant.
+	HotelCode string `json:"hotelCode"`
+	// The code of the standard rate, RatePlanCode of messages.
+	StandardRateCode string `json:"standardRateCode"`
+	// The codes of room types.
+	RoomTypes []RoomTypeCodeInput `json:"roomTypes"`
+}
+
 // What it costs a hotel to send guests elsewhere, for each room, in its currency: each 0 to 1000000000.
 type SetWalkTermsInput struct {
 	// The hotel.
@@ -4495,6 +4525,56 @@ type Terms struct {
 	OrphanSeats OrphanSeats `json:"orphanSeats"`
 	// When a payment takes its money.
 	Capture Capture `json:"capture"`
+}
+
+// What partners' systems call a hotel and what it sells.
+type TradeCodes struct {
+	// The hotel.
+	PropertyID string `json:"propertyId"`
+	// The hotel's code; null is none yet, so that no message reaches it.
+	HotelCode *string `json:"hotelCode"`
+	// The code of the standard rate.
+	StandardRateCode string `json:"standardRateCode"`
+	// The hotel's room types.
+	RoomTypes []RoomTypeCode `json:"roomTypes"`
+}
+
+// A message that was applied.
+type TradeMessage struct {
+	// Its id.
+	ID string `json:"id"`
+	// What it is about.
+	Kind TradeMessageKind `json:"kind"`
+	// The public id of the key or the member that sent it.
+	Author string `json:"author"`
+	// Its EchoToken; null is none.
+	EchoToken *string `json:"echoToken"`
+	// Its TimeStamp, as it was written; null is none.
+	TimeStamp *string `json:"timeStamp"`
+	// How many nights of room types it wrote.
+	Nights int64 `json:"nights"`
+	// How many warnings its answer had.
+	Warnings int64 `json:"warnings"`
+	// When it was applied.
+	CreatedAt time.Time `json:"createdAt"`
+}
+
+// A page of messages.
+type TradeMessageConnection struct {
+	// The messages with their cursors.
+	Edges []TradeMessageEdge `json:"edges"`
+	// The messages alone.
+	Nodes []TradeMessage `json:"nodes"`
+	// Where the page stands in the list.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// A message with its cursor.
+type TradeMessageEdge struct {
+	// Where the message stands in the list.
+	Cursor string `json:"cursor"`
+	// The message.
+	Node TradeMessage `json:"node"`
 }
 
 // Guests whose physical room is taken away.
@@ -8278,6 +8358,67 @@ func (e *StayState) UnmarshalJSON(b []byte) error {
 }
 
 func (e StayState) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// What a message is about.
+type TradeMessageKind string
+
+const (
+	// OTA_HotelInvCountNotifRQ: how many rooms there are, and may be sold.
+	TradeMessageKindInventory TradeMessageKind = "INVENTORY"
+	// OTA_HotelAvailNotifRQ: restrictions.
+	TradeMessageKindRestrictions TradeMessageKind = "RESTRICTIONS"
+	// OTA_HotelRatePlanNotifRQ: prices.
+	TradeMessageKindRates TradeMessageKind = "RATES"
+)
+
+var AllTradeMessageKind = []TradeMessageKind{
+	TradeMessageKindInventory,
+	TradeMessageKindRestrictions,
+	TradeMessageKindRates,
+}
+
+func (e TradeMessageKind) IsValid() bool {
+	switch e {
+	case TradeMessageKindInventory, TradeMessageKindRestrictions, TradeMessageKindRates:
+		return true
+	}
+	return false
+}
+
+func (e TradeMessageKind) String() string {
+	return string(e)
+}
+
+func (e *TradeMessageKind) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = TradeMessageKind(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid TradeMessageKind", str)
+	}
+	return nil
+}
+
+func (e TradeMessageKind) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *TradeMessageKind) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e TradeMessageKind) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

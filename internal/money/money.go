@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 
 	"github.com/bojanz/currency"
 )
@@ -94,4 +95,22 @@ func magnitude(n int64) uint64 {
 		return uint64(-(n + 1)) + 1
 	}
 	return uint64(n)
+}
+
+// ParseDecimal reads an amount such as "12.50" into minor units of a currency. It takes no sign, no
+// exponent and no more digits than the currency has; its error says what was expected.
+func ParseDecimal(text string, currency Currency) (int64, error) {
+	decimals := currency.Decimals()
+	problem := fmt.Errorf("expected an amount in %s such as %s, with a point and at most %d decimals, up to %s",
+		currency, strings.TrimSuffix(Amount{Minor: 12_500, Currency: currency}.String(), " "+string(currency)),
+		decimals, Amount{Minor: MaxMinor, Currency: currency})
+	whole, fraction, hasPoint := strings.Cut(text, ".")
+	if whole == "" || hasPoint && fraction == "" || len(fraction) > decimals || strings.Trim(whole+fraction, "0123456789") != "" {
+		return 0, problem
+	}
+	minor, err := strconv.ParseInt(whole+fraction+strings.Repeat("0", decimals-len(fraction)), 10, 64)
+	if err != nil || minor > MaxMinor {
+		return 0, problem
+	}
+	return minor, nil
 }

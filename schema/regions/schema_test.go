@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 // without a region in its key belongs here only if it is read everywhere and written rarely;
 // otherwise it lacks its region.
 func directory() []string {
-	return []string{"admin_sessions", "admission_keys", "api_keys", "cancellation_policies", "cancellation_steps", "channel_offers", "channel_sales", "channels", "customer_secrets", "member_bindings", "member_versions", "members", "properties", "property_places", "rounding_rules", "sales_terms", "tax_rates", "tenants", "venues", "walk_terms", "webhook_endpoints"}
+	return []string{"admin_sessions", "admission_keys", "api_keys", "cancellation_policies", "cancellation_steps", "channel_offers", "channel_sales", "channels", "customer_secrets", "member_bindings", "member_versions", "members", "properties", "property_places", "rounding_rules", "sales_terms", "tax_rates", "tenants", "trade_hotels", "venues", "walk_terms", "webhook_endpoints"}
 }
 
 func connect(t *testing.T) *pgx.Conn {
