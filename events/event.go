@@ -49,6 +49,8 @@ type (
 	// allotmentKind is an allotment.
 	allotmentKind struct{}
 	blockKind     struct{}
+	// waitingEntryKind is an entry of a waiting list.
+	waitingEntryKind struct{}
 )
 
 // Prefix of a booking's public id.
@@ -66,6 +68,9 @@ func (allotmentKind) Prefix() string { return "allotment" }
 // Prefix of a seat block's public id.
 func (blockKind) Prefix() string { return "block" }
 
+// Prefix of a waiting list entry's public id.
+func (waitingEntryKind) Prefix() string { return "wait" }
+
 // Subject is the public id of what the event is about.
 func (e Event) Subject() string {
 	switch e.Kind {
@@ -79,6 +84,8 @@ func (e Event) Subject() string {
 		return ids.ID[allotmentKind]{Region: e.ID.Region, UUID: e.Entity}.String()
 	case KindBlock:
 		return ids.ID[blockKind]{Region: e.ID.Region, UUID: e.Entity}.String()
+	case KindWaitingEntry:
+		return ids.ID[waitingEntryKind]{Region: e.ID.Region, UUID: e.Entity}.String()
 	case KindEndpoint:
 		return EndpointID{UUID: e.Entity}.String()
 	}

@@ -64,6 +64,7 @@ type poolFacts struct {
 type roomFacts struct {
 	property uuid.UUID
 	currency money.Currency
+	zone     *time.Location
 	today    civil.Date
 	// notSoldBy are those of the claim's channels that do not sell the property.
 	notSoldBy []uuid.UUID
@@ -160,7 +161,7 @@ func (f *facts) readRooms(ctx context.Context, tx pgx.Tx, at place, c claim) err
 		if err != nil {
 			return fmt.Errorf("time zone %q of property %s: %w", row.TimeZone, row.PropertyID, err)
 		}
-		f.rooms[row.ID] = roomFacts{property: row.PropertyID, currency: money.Currency(row.Currency), today: civil.DateOf(f.now.In(zone)), notSoldBy: row.NotSoldBy}
+		f.rooms[row.ID] = roomFacts{property: row.PropertyID, currency: money.Currency(row.Currency), zone: zone, today: civil.DateOf(f.now.In(zone)), notSoldBy: row.NotSoldBy}
 	}
 	return f.readNights(ctx, tx, at, c.stays())
 }

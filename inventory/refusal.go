@@ -117,6 +117,12 @@ const (
 	RefusalRoomClosed RefusalCode = "WAITING_ROOM_CLOSED"
 	// RefusalVerification: the waiting room asks for a proof, and the request has none that is good.
 	RefusalVerification RefusalCode = "VERIFICATION_REQUIRED"
+	// RefusalWaitingListClosed: nobody may join the waiting list at present.
+	RefusalWaitingListClosed RefusalCode = "WAITING_LIST_CLOSED"
+	// RefusalWaitingListFull: as many wait in the list as it takes.
+	RefusalWaitingListFull RefusalCode = "WAITING_LIST_FULL"
+	// RefusalWaitingListLimit: the buyer waits for as much as one buyer may.
+	RefusalWaitingListLimit RefusalCode = "WAITING_LIST_LIMIT"
 	// RefusalBusy: too many want the same units at this moment; try again after RetryAfter.
 	RefusalBusy RefusalCode = "BUSY"
 )
@@ -264,6 +270,12 @@ func messageOf(code RefusalCode) string {
 		return "the waiting room has closed"
 	case RefusalVerification:
 		return "the waiting room asks for a proof"
+	case RefusalWaitingListClosed:
+		return "nobody may join this waiting list at present"
+	case RefusalWaitingListFull:
+		return "the waiting list is full"
+	case RefusalWaitingListLimit:
+		return "this buyer waits for as much as allowed"
 	case RefusalBusy:
 		return "too many requests want the same units at this moment"
 	}
