@@ -185,6 +185,7 @@ type Resolver struct {
 	advisor    Advisor
 	events     Events
 	admission  Admission
+	waitlists  WaitingLists
 	authorizer Authorizer
 	halls      *hallCache
 	metrics    *metrics

@@ -38,6 +38,7 @@ func idKinds() map[string]string {
 		"shows": "show", "properties": "prop",
 		"property": "prop", "priceLevel": "level", "priceLevels": "level", "hold": "hold", "booking": "book", "tenant": "tenant", "channel": "chan", "key": "key", "refund": "refund",
 		"member": "member", "binding": "bind", "customerSecret": "csec",
+		"waitingListEntry": "wait", "Query.waitingListEntry": "wait",
 		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
 		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
 		"Query.booking": "book", "Query.tenant": "tenant",
@@ -217,6 +218,7 @@ func (h *house) ids() (own map[string]string, guest client) {
 	}
 	hold := h.hold(guest, vars{"pool": vars{"pool": h.standing, "quantity": 1}})
 	refund := h.refund(sale.Booking.ID, 1)
+	wait := h.waitFor(guest, vars{"stay": vars{"roomType": h.double, "checkIn": "2030-03-14", "checkOut": "2030-03-15", "rooms": 9}})
 	member, _ := h.invite()
 	bound := h.bind(member.ID, "AUDITOR", nil)
 	return map[string]string{
@@ -224,6 +226,7 @@ func (h *house) ids() (own map[string]string, guest client) {
 		"show": h.show, "seat": h.seats[0], "pool": h.standing, "room": h.double, "venue": h.venue, "event": h.event, "chart": h.chart,
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
 		"presale": h.presaleCode(), "allotment": h.allotment(), "grant": h.grant(guest),
+		"wait":   wait,
 		"nights": h.nightsJob(), "block": h.houseSeats(h.seats[9]),
 		"refund": refund,
 		"evt":    h.changeEvents(h.admin)[0].ID, "endpoint": h.endpoint(h.admin, vars{}).Endpoint.ID,
@@ -312,7 +315,7 @@ func askAboutForeign(t *testing.T, who string, as client, own, foreign map[strin
 
 func nodeKinds() []string {
 	return []string{
-		"tenant", "prop", "venue", "chan", "key", "member", "event", "show", "chart", "room", "nights", "hold", "allotment", "block", "book", "evt", "endpoint",
+		"tenant", "prop", "venue", "chan", "key", "member", "event", "show", "chart", "room", "nights", "hold", "allotment", "block", "book", "wait", "evt", "endpoint",
 	}
 }
 
@@ -409,6 +412,8 @@ func TestOwnIDsAreFound(t *testing.T) {
 		as := h.admin
 		switch p.field.Name {
 		case "hold", "booking", "extendHold", "releaseHold", "checkout", "placeHold":
+			as = guest
+		case "waitingListEntry", "leaveWaitingList", "joinWaitingList":
 			as = guest
 		case "joinWaitingRoom":
 			as = h.page

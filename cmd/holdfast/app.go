@@ -32,6 +32,7 @@ import (
 	"github.com/holdfast/holdfast/policies"
 	"github.com/holdfast/holdfast/schema"
 	"github.com/holdfast/holdfast/tenants"
+	"github.com/holdfast/holdfast/waitlist"
 )
 
 // databaseName is the database that Holdfast makes on an engine that it started itself.
@@ -137,6 +138,7 @@ type app struct {
 	tenants   *tenants.Service
 	inventory *inventory.Service
 	admission *admission.Service
+	waitlists *waitlist.Service
 	bookings  *bookings.Service
 	advisor   *bookings.Advisor
 	events    *events.Service
@@ -222,11 +224,20 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 	if err != nil {
 		return nil, err
 	}
+	listsConfig := waitlist.Config{Logger: logger}
+	if s.registry != nil {
+		listsConfig.Metrics = s.registry
+	}
+	lists, err := waitlist.NewService(s.db, enforcer, stock, bookings.NewAnnouncer(enqueuer), listsConfig) //nolint:contextcheck // its gauges are read at no request of ours
+	if err != nil {
+		return nil, err
+	}
 	return &app{
 		store: s, logger: logger, policy: enforcer, events: outbox, webhooks: sender,
 		tenants:   tenants.NewService(s.db, enforcer, tenantsConfig),
 		inventory: stock,
 		admission: rooms,
+		waitlists: lists,
 		bookings:  sales,
 		advisor:   bookings.NewAdvisor(s.db, enforcer, stock),
 	}, nil
