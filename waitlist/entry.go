@@ -67,6 +67,8 @@ type Entry struct {
 	Version int64
 	// number is the place in line.
 	number int64
+	// unseen is for how long nobody has looked whether its list can be served; 0 when the list is closed.
+	unseen time.Duration
 }
 
 // entryOf shows an entry as it is at this moment, whether or not anybody has written that down: what
@@ -81,6 +83,9 @@ func entryOf(tenant tenants.TenantID, region ids.Region, row dbsqlc.EntryGetRow)
 		Channel: tenants.ChannelID{UUID: row.ChannelID}, Buyer: tenants.Buyer{Kind: tenants.BuyerKind(row.BuyerKind), ID: row.BuyerID},
 		Lines: lines, State: State(row.State), JoinedAt: row.JoinedAt, ExpiresAt: row.ExpiresAt, OfferedAt: row.OfferedAt,
 		EndedAt: row.EndedAt, Ahead: row.Ahead, Version: row.Version, number: row.Number,
+	}
+	if row.IsOpen {
+		entry.unseen = row.Now.Sub(row.LookedAt)
 	}
 	if row.HoldID != nil {
 		entry.Hold = inventory.HoldID{Region: region, UUID: *row.HoldID}

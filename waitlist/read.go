@@ -29,7 +29,7 @@ func (s *Service) Entry(ctx context.Context, actor tenants.Actor, id EntryID) (E
 	if err := s.maySee(ctx, actor, entry); err != nil {
 		return Entry{}, err
 	}
-	if entry.State != StateWaiting || !s.lookSoon(ctx, actor.Tenant, entry.Scope) {
+	if entry.State != StateWaiting || entry.unseen < s.config.LookEvery || !s.lookSoon(ctx, actor.Tenant, entry.Scope) {
 		return entry, nil
 	}
 	return s.get(ctx, actor.Tenant, id)

@@ -21,6 +21,9 @@ import (
 // errGone ends an offer to somebody who has left, or was offered something by another process, meanwhile.
 var errGone = errors.New("an entry does not wait any more")
 
+// errLater ends a walk in which somebody could not be decided: nobody behind may be, before that.
+var errLater = errors.New("too many want the same units at this moment")
+
 // line is the list of a show or hotel that is served.
 type line struct {
 	tenant tenants.TenantID
@@ -134,8 +137,8 @@ func (s *Service) serve(ctx context.Context, l line) (int, error) {
 		switch err := p.page(ctx, rows); {
 		case errors.Is(err, errGone) && gone < maxStale:
 			gone++
-		case errors.Is(err, errGone):
-			// Somebody else serves this list.
+		case errors.Is(err, errGone), errors.Is(err, errLater):
+			// Somebody else serves this list, or buyers are quicker at this moment.
 			return p.offered, nil
 		case err != nil:
 			return p.offered, err
@@ -262,15 +265,20 @@ func (p *pass) offer(ctx context.Context, some []waiting) (int, error) {
 		return p.noteTx(ctx, tx, holds, byHold)
 	}
 	answers, err := p.stock.PlaceOffers(ctx, offers)
+	if isBusy(err) {
+		return 0, errLater
+	}
 	if err != nil {
 		return 0, err
 	}
-	won := 0
+	won, later := 0, false
 	for i, answer := range answers {
 		var refusal *inventory.Refusal
 		switch {
 		case answer == nil:
 			won++
+		case isBusy(answer):
+			later = true
 		case errors.As(answer, &refusal):
 			if some[i].best && isLost(refusal) {
 				p.lost[some[i].shape] = true
@@ -283,7 +291,16 @@ func (p *pass) offer(ctx context.Context, some []waiting) (int, error) {
 	}
 	p.offered += won
 	p.metrics.offers.Add(float64(won))
+	if later {
+		return won, errLater
+	}
 	return won, nil
+}
+
+// isBusy reports whether something was not decided because too many wanted the same units.
+func isBusy(err error) bool {
+	var refusal *inventory.Refusal
+	return errors.Is(err, db.ErrContention) || errors.As(err, &refusal) && refusal.Code == inventory.RefusalBusy
 }
 
 // isLost reports whether a refusal says that there are no such seats, to whomever.

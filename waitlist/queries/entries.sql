@@ -17,7 +17,7 @@ SELECT (SELECT count(*) FROM waiting_entries l
 
 -- name: EntryGet :one
 -- With what became of its hold, and how many wait before it.
-SELECT e.id, e.scope_id, l.scope_kind, e.number, e.channel_id, e.buyer_kind, e.buyer_id, e.lines, e.state, e.joined_at, e.expires_at, e.offered_at,
+SELECT e.id, e.scope_id, l.scope_kind, l.is_open, l.looked_at, e.number, e.channel_id, e.buyer_kind, e.buyer_id, e.lines, e.state, e.joined_at, e.expires_at, e.offered_at,
     e.hold_id, e.ended_at, e.version, h.state AS hold_state, h.claimable_at AS hold_claimable_at, h.ended_at AS hold_ended_at,
     clock_timestamp()::timestamptz AS now,
     (SELECT count(*) FROM waiting_entries o
@@ -29,7 +29,7 @@ LEFT JOIN holds h ON h.tenant_id = e.tenant_id AND h.region = e.region AND h.id 
 WHERE e.tenant_id = @tenant_id AND e.region = @region AND e.id = @id;
 
 -- name: EntriesOfBuyerPage :many
-SELECT e.id, e.scope_id, l.scope_kind, e.number, e.channel_id, e.buyer_kind, e.buyer_id, e.lines, e.state, e.joined_at, e.expires_at, e.offered_at,
+SELECT e.id, e.scope_id, l.scope_kind, l.is_open, l.looked_at, e.number, e.channel_id, e.buyer_kind, e.buyer_id, e.lines, e.state, e.joined_at, e.expires_at, e.offered_at,
     e.hold_id, e.ended_at, e.version, h.state AS hold_state, h.claimable_at AS hold_claimable_at, h.ended_at AS hold_ended_at,
     clock_timestamp()::timestamptz AS now,
     (SELECT count(*) FROM waiting_entries o
@@ -44,7 +44,7 @@ ORDER BY e.joined_at DESC, e.id DESC
 LIMIT @max_rows;
 
 -- name: EntriesOfListPage :many
-SELECT e.id, e.scope_id, l.scope_kind, e.number, e.channel_id, e.buyer_kind, e.buyer_id, e.lines, e.state, e.joined_at, e.expires_at, e.offered_at,
+SELECT e.id, e.scope_id, l.scope_kind, l.is_open, l.looked_at, e.number, e.channel_id, e.buyer_kind, e.buyer_id, e.lines, e.state, e.joined_at, e.expires_at, e.offered_at,
     e.hold_id, e.ended_at, e.version, h.state AS hold_state, h.claimable_at AS hold_claimable_at, h.ended_at AS hold_ended_at,
     clock_timestamp()::timestamptz AS now,
     (SELECT count(*) FROM waiting_entries o

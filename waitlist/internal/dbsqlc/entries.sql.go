@@ -220,7 +220,7 @@ func (q *Queries) EntriesLive(ctx context.Context, arg EntriesLiveParams) (Entri
 }
 
 const entriesOfBuyerPage = `-- name: EntriesOfBuyerPage :many
-SELECT e.id, e.scope_id, l.scope_kind, e.number, e.channel_id, e.buyer_kind, e.buyer_id, e.lines, e.state, e.joined_at, e.expires_at, e.offered_at,
+SELECT e.id, e.scope_id, l.scope_kind, l.is_open, l.looked_at, e.number, e.channel_id, e.buyer_kind, e.buyer_id, e.lines, e.state, e.joined_at, e.expires_at, e.offered_at,
     e.hold_id, e.ended_at, e.version, h.state AS hold_state, h.claimable_at AS hold_claimable_at, h.ended_at AS hold_ended_at,
     clock_timestamp()::timestamptz AS now,
     (SELECT count(*) FROM waiting_entries o
@@ -249,6 +249,8 @@ type EntriesOfBuyerPageRow struct {
 	ID              uuid.UUID
 	ScopeID         uuid.UUID
 	ScopeKind       string
+	IsOpen          bool
+	LookedAt        time.Time
 	Number          int64
 	ChannelID       uuid.UUID
 	BuyerKind       string
@@ -289,6 +291,8 @@ func (q *Queries) EntriesOfBuyerPage(ctx context.Context, arg EntriesOfBuyerPage
 			&i.ID,
 			&i.ScopeID,
 			&i.ScopeKind,
+			&i.IsOpen,
+			&i.LookedAt,
 			&i.Number,
 			&i.ChannelID,
 			&i.BuyerKind,
@@ -318,7 +322,7 @@ func (q *Queries) EntriesOfBuyerPage(ctx context.Context, arg EntriesOfBuyerPage
 }
 
 const entriesOfListPage = `-- name: EntriesOfListPage :many
-SELECT e.id, e.scope_id, l.scope_kind, e.number, e.channel_id, e.buyer_kind, e.buyer_id, e.lines, e.state, e.joined_at, e.expires_at, e.offered_at,
+SELECT e.id, e.scope_id, l.scope_kind, l.is_open, l.looked_at, e.number, e.channel_id, e.buyer_kind, e.buyer_id, e.lines, e.state, e.joined_at, e.expires_at, e.offered_at,
     e.hold_id, e.ended_at, e.version, h.state AS hold_state, h.claimable_at AS hold_claimable_at, h.ended_at AS hold_ended_at,
     clock_timestamp()::timestamptz AS now,
     (SELECT count(*) FROM waiting_entries o
@@ -344,6 +348,8 @@ type EntriesOfListPageRow struct {
 	ID              uuid.UUID
 	ScopeID         uuid.UUID
 	ScopeKind       string
+	IsOpen          bool
+	LookedAt        time.Time
 	Number          int64
 	ChannelID       uuid.UUID
 	BuyerKind       string
@@ -382,6 +388,8 @@ func (q *Queries) EntriesOfListPage(ctx context.Context, arg EntriesOfListPagePa
 			&i.ID,
 			&i.ScopeID,
 			&i.ScopeKind,
+			&i.IsOpen,
+			&i.LookedAt,
 			&i.Number,
 			&i.ChannelID,
 			&i.BuyerKind,
@@ -437,7 +445,7 @@ func (q *Queries) EntriesSettle(ctx context.Context, arg EntriesSettleParams) (i
 }
 
 const entryGet = `-- name: EntryGet :one
-SELECT e.id, e.scope_id, l.scope_kind, e.number, e.channel_id, e.buyer_kind, e.buyer_id, e.lines, e.state, e.joined_at, e.expires_at, e.offered_at,
+SELECT e.id, e.scope_id, l.scope_kind, l.is_open, l.looked_at, e.number, e.channel_id, e.buyer_kind, e.buyer_id, e.lines, e.state, e.joined_at, e.expires_at, e.offered_at,
     e.hold_id, e.ended_at, e.version, h.state AS hold_state, h.claimable_at AS hold_claimable_at, h.ended_at AS hold_ended_at,
     clock_timestamp()::timestamptz AS now,
     (SELECT count(*) FROM waiting_entries o
@@ -459,6 +467,8 @@ type EntryGetRow struct {
 	ID              uuid.UUID
 	ScopeID         uuid.UUID
 	ScopeKind       string
+	IsOpen          bool
+	LookedAt        time.Time
 	Number          int64
 	ChannelID       uuid.UUID
 	BuyerKind       string
@@ -486,6 +496,8 @@ func (q *Queries) EntryGet(ctx context.Context, arg EntryGetParams) (EntryGetRow
 		&i.ID,
 		&i.ScopeID,
 		&i.ScopeKind,
+		&i.IsOpen,
+		&i.LookedAt,
 		&i.Number,
 		&i.ChannelID,
 		&i.BuyerKind,
