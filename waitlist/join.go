@@ -28,7 +28,7 @@ type Join struct {
 	Until *time.Time
 }
 
-// errSameWish ends a join of a buyer who waits for the same already.
+// sameWish ends a join of a buyer who waits for the same already.
 type sameWish struct{ entry EntryID }
 
 // Error says so.
@@ -74,7 +74,7 @@ func (s *Service) Join(ctx context.Context, actor tenants.Actor, input Join) (En
 	return s.get(ctx, actor.Tenant, id)
 }
 
-// newPlaceInLine is what Join stores.
+// placeInLine is what Join stores.
 type placeInLine struct {
 	actor tenants.Actor
 	buyer tenants.Buyer

@@ -41,7 +41,7 @@ func TestJoiningTwiceIsJoiningOnce(t *testing.T) {
 	}
 	// A seller's own key waits for many people.
 	agency := s.Partner("Agency")
-	if s.join(agency, floor.Units(1)).ID == s.join(agency, floor.Units(1)).ID {
+	if one, other := s.join(agency, floor.Units(1)), s.join(agency, floor.Units(1)); one.ID == other.ID {
 		t.Error("two customers of a partner have one entry")
 	}
 	mine, more, err := s.lists.Mine(t.Context(), guest.Actor, inventorytest.Region, nil, 1)

@@ -88,12 +88,10 @@ func (s shop) join(buyer inventorytest.Buyer, lines ...inventory.LineRequest) wa
 }
 
 // serve looks at all lists of the tenant, as the job does, and no others.
-func (s shop) serve(lists ...*waitlist.Service) {
+func (s shop) serve() {
 	s.t.Helper()
-	for _, process := range append(lists, s.lists) {
-		if err := process.ServeTenant(s.t.Context(), s.ID); err != nil {
-			s.t.Error(err)
-		}
+	if err := s.lists.ServeTenant(s.t.Context(), s.ID); err != nil {
+		s.t.Error(err)
 	}
 }
 
