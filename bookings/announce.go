@@ -34,6 +34,11 @@ func (a *Announcer) AnnounceTx(ctx context.Context, tx pgx.Tx, news inventory.Al
 	return tellTx(ctx, tx, a.jobs, event)
 }
 
+// TellTx writes any event, for packages that know no jobs.
+func (a *Announcer) TellTx(ctx context.Context, tx pgx.Tx, event events.NewEvent) error {
+	return tellTx(ctx, tx, a.jobs, event)
+}
+
 // tellTx writes an event in the transaction of its change, and the job that tells others of it.
 func tellTx(ctx context.Context, tx pgx.Tx, jobs Enqueuer, event events.NewEvent) error {
 	id, err := events.EmitTx(ctx, tx, event)

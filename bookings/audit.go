@@ -258,6 +258,12 @@ func auditChecks() []auditCheck {
 				return r.Violations, violation(r.TenantID, r.Region, "line ", r.Ordinal, " of booking ", r.BookingID)
 			})
 		}},
+		{"every offer of a waiting list is one hold of its buyer", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
+			rows, err := q.AuditWaitingEntries(ctx, dbsqlc.AuditWaitingEntriesParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
+			return list(rows, err, func(r dbsqlc.AuditWaitingEntriesRow) (int64, string) {
+				return r.Violations, violation(r.TenantID, r.Region, "entry ", r.ID, " is ", r.State)
+			})
+		}},
 		{"every seat set aside is in a block of its show and channel", func(ctx context.Context, q *dbsqlc.Queries, s scope) (offenders, error) {
 			rows, err := q.AuditSeatBlocks(ctx, dbsqlc.AuditSeatBlocksParams{EveryTenant: s.every, TenantID: s.tenant, MaxExamples: maxExamples})
 			return list(rows, err, func(r dbsqlc.AuditSeatBlocksRow) (int64, string) {

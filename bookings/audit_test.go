@@ -218,6 +218,14 @@ func TestTheAuditFindsDamage(t *testing.T) {
 			"nights are sold as plans of their hotel", "UPDATE booking_lines SET rate_plan_id = $2 WHERE tenant_id = $1 AND booking_id = $2",
 			func(d damaged) []any { return []any{d.booking} }, func(d damaged) string { return d.booking.String() },
 		},
+		"an offer without a hold": {
+			"every offer of a waiting list is one hold of its buyer",
+			`WITH l AS (INSERT INTO waiting_lists (tenant_id, region, scope_id, scope_kind, is_open, offer_seconds, max_entries, looked_at)
+					VALUES ($1, 'eu', $2, 'SHOW', true, 600, 10, now()))
+				INSERT INTO waiting_entries (tenant_id, region, id, scope_id, number, channel_id, buyer_kind, buyer_id, lines, fingerprint, state, joined_at, expires_at, offered_at, hold_id)
+				VALUES ($1, 'eu', $2, $2, 1, $2, 'GUEST', $2, '[]', '0123456789abcdef0123456789abcdef', 'OFFERED', now(), now() + interval '1 hour', now(), $2)`,
+			func(d damaged) []any { return []any{d.booking} }, func(d damaged) string { return d.booking.String() },
+		},
 		"a tax that is not its share": {
 			"every line's tax is its share of the price", "UPDATE booking_lines SET tax_minor = tax_minor + 1 WHERE tenant_id = $1 AND booking_id = $2",
 			func(d damaged) []any { return []any{d.booking} }, func(d damaged) string { return d.booking.String() },

@@ -19,6 +19,7 @@ import (
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/payments"
 	"github.com/holdfast/holdfast/tenants"
+	"github.com/holdfast/holdfast/waitlist"
 )
 
 // Retention is for how long rows are kept that nobody needs for ever. The zero value is the
@@ -35,7 +36,7 @@ type Retention struct {
 	// days.
 	ProviderEvents time.Duration
 	// Events is how long what happened to bookings can be read and replayed, and how long a delivery
-	// that has ended is kept. Default 30 days.
+	// that has ended is kept, as an entry of a waiting list that is over. Default 30 days.
 	Events time.Duration
 }
 
@@ -99,6 +100,7 @@ func (r Retention) Tables() []Retained {
 		{Table: "guest_sessions", age: r.Sessions, delete: deleteSessionsTx},
 		{Table: "provider_events", age: r.ProviderEvents, delete: payments.DeleteEventsTx},
 		{Table: "webhook_deliveries", age: r.Events, delete: events.DeleteDeliveriesTx},
+		{Table: "waiting_entries", age: r.Events, delete: waitlist.DeleteEntriesTx},
 		{Table: "outbox_events", age: r.Events, delete: events.DeleteEventsTx},
 		{Table: "admission_grants", age: admissionAge, delete: deleteGrantsTx},
 		{Table: "waiting_room_counts", age: admissionAge, delete: deleteCountsTx},

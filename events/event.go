@@ -50,6 +50,8 @@ type (
 	allotmentKind struct{}
 	blockKind     struct{}
 	roomKind      struct{}
+	// waitingEntryKind is an entry of a waiting list.
+	waitingEntryKind struct{}
 )
 
 // Prefix of a booking's public id.
@@ -70,6 +72,9 @@ func (blockKind) Prefix() string { return "block" }
 // Prefix of a physical room's public id.
 func (roomKind) Prefix() string { return "door" }
 
+// Prefix of a waiting list entry's public id.
+func (waitingEntryKind) Prefix() string { return "wait" }
+
 // Subject is the public id of what the event is about.
 func (e Event) Subject() string {
 	switch e.Kind {
@@ -85,6 +90,8 @@ func (e Event) Subject() string {
 		return ids.ID[blockKind]{Region: e.ID.Region, UUID: e.Entity}.String()
 	case KindRoom:
 		return ids.ID[roomKind]{Region: e.ID.Region, UUID: e.Entity}.String()
+	case KindWaitingEntry:
+		return ids.ID[waitingEntryKind]{Region: e.ID.Region, UUID: e.Entity}.String()
 	case KindEndpoint:
 		return EndpointID{UUID: e.Entity}.String()
 	}

@@ -29,6 +29,7 @@ const (
 	TypeAllotmentReleased  Type = "allotment.released"
 	TypeAllotmentCancelled Type = "allotment.cancelled"
 	TypeBlockReleased      Type = "block.released"
+	TypeWaitingListOffered Type = "waitinglist.offered"
 	// TypeEndpointPing goes to one endpoint only, whatever it subscribes to.
 	TypeEndpointPing Type = "endpoint.ping"
 )
@@ -45,6 +46,8 @@ const (
 	// KindRoom is a physical room of a hotel.
 	KindRoom     Kind = "room"
 	KindEndpoint Kind = "endpoint"
+	// KindWaitingEntry is somebody's entry in a waiting list.
+	KindWaitingEntry Kind = "waiting_entry"
 	// KindAllotment is stock that was set aside for a channel; the event's channel is that one.
 	KindAllotment Kind = "allotment"
 )
@@ -79,6 +82,7 @@ func Meanings() []Meaning {
 		{TypeAllotmentReleased, KindAllotment, "The unsold rest of an allotment, or of some of its nights, went to everybody."},
 		{TypeAllotmentCancelled, KindAllotment, "An allotment was taken back; what was sold from it stays sold."},
 		{TypeBlockReleased, KindBlock, "Seats that were set aside for a channel or the house are for sale through every channel."},
+		{TypeWaitingListOffered, KindWaitingEntry, "What somebody waits for is held for them, for a time; the entry names the hold."},
 		{TypeEndpointPing, KindEndpoint, "Somebody tests the endpoint. Nothing happened."},
 	}
 }

@@ -14,7 +14,7 @@ import (
 // buyersMutations are those that no admin's permission is asked for: what they do is in the histories
 // of the units and in the bookings.
 func buyersMutations() []string {
-	return []string{"startGuestSession", "placeHold", "extendHold", "releaseHold", "checkout", "joinWaitingRoom", "admitVisitor"}
+	return []string{"startGuestSession", "placeHold", "extendHold", "releaseHold", "checkout", "joinWaitingRoom", "admitVisitor", "joinWaitingList", "leaveWaitingList"}
 }
 
 // provedElsewhere are mutations that need a state that only faults or years bring about, with the test
@@ -139,6 +139,8 @@ func (h *house) complete(mutation string, variables vars, own map[string]string)
 	case "openWaitingRoom":
 		h.admin.get(`mutation($show: ID!) { closeWaitingRoom(show: $show) { state } }`, vars{"show": h.show}, new(any))
 		input["opensAt"], input["closesAt"] = "2030-03-14T10:00:00Z", "2030-03-14T12:00:00Z"
+	case "setWaitingList":
+		input["show"], input["maxEntries"] = h.show, 7
 	case "updateWaitingRoom":
 		input["ratePerMinute"] = 7
 	case "createAllotment":

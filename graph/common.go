@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast/holdfast/internal/ids"
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/tenants"
+	"github.com/holdfast/holdfast/waitlist"
 )
 
 // Mutation returns generated.MutationResolver implementation.
@@ -63,6 +64,14 @@ func (r *Resolver) Subscription() generated.SubscriptionResolver { return &subsc
 // Unit returns generated.UnitResolver implementation.
 func (r *Resolver) Unit() generated.UnitResolver { return &unitResolver{r} }
 
+// WaitingList gives the resolvers of waiting lists.
+func (r *Resolver) WaitingList() generated.WaitingListResolver { return &waitingListResolver{r} }
+
+// WaitingListEntry gives the resolvers of their entries.
+func (r *Resolver) WaitingListEntry() generated.WaitingListEntryResolver {
+	return &waitingListEntryResolver{r}
+}
+
 // Venue returns generated.VenueResolver implementation.
 func (r *Resolver) Venue() generated.VenueResolver { return &venueResolver{r} }
 
@@ -85,6 +94,9 @@ type (
 	subscriptionResolver struct{ *Resolver }
 	unitResolver         struct{ *Resolver }
 	venueResolver        struct{ *Resolver }
+
+	waitingListResolver      struct{ *Resolver }
+	waitingListEntryResolver struct{ *Resolver }
 )
 
 // Node is the resolver for the node field. The id's kind chooses the field that reads it.
@@ -124,12 +136,14 @@ func (r *queryResolver) Node(ctx context.Context, id string) (generated.Node, er
 		return node(r.Booking(ctx, id))
 	case inventory.NightsJobKind{}.Prefix():
 		return node(r.NightsJob(ctx, id))
+	case waitlist.EntryKind{}.Prefix():
+		return node(r.WaitingListEntry(ctx, id))
 	case events.EventKind{}.Prefix():
 		return node(r.changeEvent(ctx, id))
 	case events.EndpointKind{}.Prefix():
 		return node(r.WebhookEndpoint(ctx, id))
 	}
-	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, member, event, show, chart, room type, physical room, rate plan, job, hold, allotment, seat block, booking, change event or webhook endpoint, got %.48q", id)
+	return nil, fault.Invalid("id", "expected the id of a tenant, property, venue, channel, key, member, event, show, chart, room type, physical room, rate plan, job, hold, allotment, seat block, booking, waiting list entry, change event or webhook endpoint, got %.48q", id)
 }
 
 // node passes an entity on as a Node. A nil pointer must not become a Node that is not nil.

@@ -21,6 +21,8 @@ type Config struct {
 	Events    Events
 	Admission Admission
 	Trade     Trade
+	// WaitingLists are those who wait for what is sold out.
+	WaitingLists WaitingLists
 	// Authorizer decides who may run the audit. Default: the product's policy.
 	Authorizer Authorizer
 
@@ -140,8 +142,8 @@ func (c Config) withDefaults() Config {
 
 // Validate names the setting that is missing or out of its range.
 func (c Config) Validate() error {
-	if c.Tenants == nil || c.Inventory == nil || c.Bookings == nil || c.Advisor == nil || c.Events == nil || c.Admission == nil || c.Trade == nil {
-		return errors.New("graph: Tenants, Inventory, Bookings, Advisor, Events, Admission and Trade must be given")
+	if c.Tenants == nil || c.Inventory == nil || c.Bookings == nil || c.Advisor == nil || c.Events == nil || c.Admission == nil || c.Trade == nil || c.WaitingLists == nil {
+		return errors.New("graph: Tenants, Inventory, Bookings, Advisor, Events, Admission, Trade and WaitingLists must be given")
 	}
 	for _, bound := range []struct {
 		name  string

@@ -87,7 +87,7 @@ func NewHandler(config Config) (*Handler, error) {
 	}
 	resolver := &Resolver{
 		tenants: config.Tenants, inventory: config.Inventory, bookings: config.Bookings, advisor: config.Advisor, events: config.Events,
-		admission: config.Admission, trade: config.Trade, authorizer: config.Authorizer, halls: halls, metrics: measured,
+		admission: config.Admission, trade: config.Trade, waitlists: config.WaitingLists, authorizer: config.Authorizer, halls: halls, metrics: measured,
 	}
 	schema := generated.NewExecutableSchema(generated.Config{Resolvers: resolver})
 	faults := &presenter{logger: config.Logger}

@@ -31,6 +31,7 @@ import (
 	"github.com/holdfast/holdfast/tenants/oidc"
 	"github.com/holdfast/holdfast/tenants/oidc/oidctest"
 	"github.com/holdfast/holdfast/trade"
+	"github.com/holdfast/holdfast/waitlist"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -95,9 +96,14 @@ func serverWith(t testing.TB, d *db.DB, identities tenants.Config, change func(*
 		t.Fatal(err)
 	}
 	t.Cleanup(rooms.Close)
+	lists, err := waitlist.NewService(d, enforcer, stock, bookings.NewAnnouncer(noJobs{}), waitlist.Config{LookEvery: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
 	config := graph.Config{
 		Tenants: tenantService, Inventory: stock, Bookings: bookingService, Advisor: bookings.NewAdvisor(d, enforcer, stock), Events: eventService, Admission: rooms,
-		Trade: trade.NewService(d, enforcer, stock),
+		Trade:        trade.NewService(d, enforcer, stock),
+		WaitingLists: lists,
 	}
 	if change != nil {
 		change(&config)

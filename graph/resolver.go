@@ -225,6 +225,7 @@ type Resolver struct {
 	events     Events
 	admission  Admission
 	trade      Trade
+	waitlists  WaitingLists
 	authorizer Authorizer
 	halls      *hallCache
 	metrics    *metrics

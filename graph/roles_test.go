@@ -184,6 +184,8 @@ func TestStaffOfAPlaceReportAndActThere(t *testing.T) {
 		{"pool's history", hall, `query($id: ID!) { poolHistory(pool: $id) { nodes { at } } }`, vars{"id": h.standing}, vars{"id": beside.standing}},
 		{"waiting room", hall, `mutation($input: OpenWaitingRoomInput!) { openWaitingRoom(input: $input) { state } }`, roomInput(h.show), roomInput(beside.show)},
 		{"set waiting room", hall, `mutation($input: UpdateWaitingRoomInput!) { updateWaitingRoom(input: $input) { state } }`, vars{"input": vars{"show": h.show, "ratePerMinute": 10}}, vars{"input": vars{"show": beside.show, "ratePerMinute": 10}}},
+		{"waiting list", hall, `mutation($input: SetWaitingListInput!) { setWaitingList(input: $input) { open } }`, vars{"input": vars{"show": h.show, "open": true}}, vars{"input": vars{"show": beside.show, "open": true}}},
+		{"hotel's waiting list", hotel, `query($id: ID!) { waitingList(property: $id) { open entries { nodes { id } } } }`, vars{"id": h.property}, vars{"id": beside.property}},
 		{"release", hall, `mutation($input: ReleaseSeatBlockInput!) { releaseSeatBlock(input: $input) { id } }`, vars{"input": vars{"requestKey": key(), "block": own}}, vars{"input": vars{"requestKey": key(), "block": there}}},
 	} {
 		if answer := c.as.post(c.query, c.own); len(answer.Errors) > 0 {

@@ -40,6 +40,7 @@ func idKinds() map[string]string {
 		"promotion": "promotion", "roomTypes": "room",
 		"change": "change", "newRoomType": "room",
 		"member": "member", "binding": "bind", "customerSecret": "csec",
+		"waitingListEntry": "wait", "Query.waitingListEntry": "wait",
 		"endpoint": "endpoint", "events": "evt", "Query.webhookEndpoint": "endpoint",
 		"physicalRoom": "door", "Query.physicalRoom": "door", "outOfOrder": "ooo",
 		"Query.show": "show", "Query.chart": "chart", "Query.venue": "venue", "Query.hotel": "prop", "Query.hold": "hold",
@@ -226,6 +227,7 @@ func (h *house) ids() (own map[string]string, guest client) {
 	}
 	hold := h.hold(guest, vars{"pool": vars{"pool": h.standing, "quantity": 1}})
 	refund := h.refund(sale.Booking.ID, 1)
+	wait := h.waitFor(guest, vars{"stay": vars{"roomType": h.double, "checkIn": "2030-03-14", "checkOut": "2030-03-15", "rooms": 9}})
 	member, _ := h.invite()
 	bound := h.bind(member.ID, "AUDITOR", nil)
 	door, period := h.roomOutOfOrder()
@@ -235,6 +237,7 @@ func (h *house) ids() (own map[string]string, guest client) {
 		"prop": h.property, "level": h.stalls, "hold": hold.ID, "book": sale.Booking.ID, "tenant": h.tenant, "chan": h.boxOffice, "key": h.adminKey,
 		"presale": h.presaleCode(), "allotment": h.allotment(), "promotion": h.promotion(), "grant": h.grant(guest),
 		"plan":   h.ratePlan("FLEX"),
+		"wait":   wait,
 		"nights": h.nightsJob(), "block": h.houseSeats(h.seats[9]),
 		"refund": refund, "door": door, "ooo": period,
 		"change": h.stayChange(),
@@ -326,6 +329,7 @@ func nodeKinds() []string {
 	return []string{
 		"tenant", "prop", "venue", "chan", "key", "member", "event", "show", "chart", "room", "plan", "nights", "hold", "allotment", "block", "book", "evt", "endpoint",
 		"tenant", "prop", "venue", "chan", "key", "member", "event", "show", "chart", "room", "nights", "hold", "allotment", "block", "book", "evt", "endpoint", "door",
+		"tenant", "prop", "venue", "chan", "key", "member", "event", "show", "chart", "room", "nights", "hold", "allotment", "block", "book", "wait", "evt", "endpoint",
 	}
 }
 
@@ -422,6 +426,8 @@ func TestOwnIDsAreFound(t *testing.T) {
 		as := h.admin
 		switch p.field.Name {
 		case "hold", "booking", "extendHold", "releaseHold", "checkout", "placeHold":
+			as = guest
+		case "waitingListEntry", "leaveWaitingList", "joinWaitingList":
 			as = guest
 		case "joinWaitingRoom":
 			as = h.page

@@ -92,7 +92,7 @@ func (b *batch) run(ctx context.Context, tx pgx.Tx) ([]answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	f.grants = grants
+	f.grants, f.terms = grants, b.offerTerms(f.terms)
 	b.learn(f)
 	judged, err := b.judgeRules(f, answers)
 	if err != nil {
@@ -122,6 +122,9 @@ func (b *batch) run(ctx context.Context, tx pgx.Tx) ([]answer, error) {
 	}
 	holds, err := b.write(ctx, tx, f, winners)
 	if err != nil {
+		return nil, err
+	}
+	if err := b.noteOffers(ctx, tx, holds); err != nil {
 		return nil, err
 	}
 	for i, next := 0, 0; i < len(answers); i++ {

@@ -84,6 +84,7 @@ func (BlockKind) Prefix() string { return "block" }
 
 // Prefix of a rate plan's public id.
 func (RatePlanKind) Prefix() string { return "plan" }
+
 // Prefix of a physical room's public id; what is sold is a room type, "room".
 func (RoomKind) Prefix() string { return "door" }
 

@@ -65,6 +65,8 @@ type wish struct {
 	scope       string
 	requestKey  string
 	fingerprint []byte
+	// offering is set when the wish is somebody's who waits; see PlaceOffers.
+	offering *offering
 }
 
 // answer is what became of a wish: a hold, or an error, which for an expected no is a *Refusal.

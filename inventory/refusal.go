@@ -163,6 +163,12 @@ const (
 	RefusalAmountNotDue RefusalCode = "AMOUNT_NOT_DUE"
 	// RefusalProposalStale: the night has room again, or the proposal would cost something else now.
 	RefusalProposalStale RefusalCode = "PROPOSAL_STALE"
+	// RefusalWaitingListClosed: nobody may join the waiting list at present.
+	RefusalWaitingListClosed RefusalCode = "WAITING_LIST_CLOSED"
+	// RefusalWaitingListFull: as many wait in the list as it takes.
+	RefusalWaitingListFull RefusalCode = "WAITING_LIST_FULL"
+	// RefusalWaitingListLimit: the buyer waits for as much as one buyer may.
+	RefusalWaitingListLimit RefusalCode = "WAITING_LIST_LIMIT"
 	// RefusalBusy: too many want the same units at this moment; try again after RetryAfter.
 	RefusalBusy RefusalCode = "BUSY"
 )
@@ -338,6 +344,12 @@ func messageOf(code RefusalCode) string {
 		return "the amount is not due any more"
 	case RefusalProposalStale:
 		return "the proposal is not good any more"
+	case RefusalWaitingListClosed:
+		return "nobody may join this waiting list at present"
+	case RefusalWaitingListFull:
+		return "the waiting list is full"
+	case RefusalWaitingListLimit:
+		return "this buyer waits for as much as allowed"
 	case RefusalBusy:
 		return "too many requests want the same units at this moment"
 	}

@@ -50,6 +50,9 @@ type Config struct {
 	DeliverInterval time.Duration
 	// NightsInterval is how often it is looked for edits of nights to write. Default 2 seconds.
 	NightsInterval time.Duration
+	// WaitingListInterval is how often it is looked whether those who wait in lists can be served. Default 2
+	// seconds.
+	WaitingListInterval time.Duration
 	// AuditInterval is how often the invariants are checked. 0, the default, is never.
 	AuditInterval time.Duration
 	// RetentionInterval is how often rows that are old enough are deleted, see Retention. 0, the
@@ -80,6 +83,7 @@ const (
 	lanesLimit     = 500
 	archiveLimit   = 20_000
 	blocksLimit    = 200
+	listsLimit     = 200
 	jobTimeout     = 30 * time.Second
 	rescueMargin   = 10 * time.Second
 	maxWorkers     = 1000
@@ -109,6 +113,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.NightsInterval == 0 {
 		c.NightsInterval = 2 * time.Second
+	}
+	if c.WaitingListInterval == 0 {
+		c.WaitingListInterval = 2 * time.Second
 	}
 	if c.BlockInterval == 0 {
 		c.BlockInterval = 5 * time.Second
@@ -140,7 +147,7 @@ func (c Config) Validate() error {
 			return fmt.Errorf("jobs: %s: expected 1 to %d", name, maxWorkers)
 		}
 	}
-	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.CompareInterval < 0 || c.DeliverInterval < 0 || c.NightsInterval < 0 || c.BlockInterval < 0 || c.ArchiveInterval < 0 || c.AuditInterval < 0 || c.RetentionInterval < 0 || c.DrainTimeout < 0 {
+	if c.SweepInterval < 0 || c.ReconcileInterval < 0 || c.CompareInterval < 0 || c.DeliverInterval < 0 || c.NightsInterval < 0 || c.BlockInterval < 0 || c.WaitingListInterval < 0 || c.ArchiveInterval < 0 || c.AuditInterval < 0 || c.RetentionInterval < 0 || c.DrainTimeout < 0 {
 		return errors.New("jobs: the intervals must not be negative")
 	}
 	for i, name := range c.Queues {
@@ -265,7 +272,7 @@ type Workers struct {
 }
 
 // NewWorkers registers every worker and the periodic jobs.
-func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.Service, outbox *events.Service, config Config) (*Workers, error) {
+func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.Service, outbox *events.Service, lists WaitingLists, config Config) (*Workers, error) {
 	if err := config.Validate(); err != nil {
 		return nil, err
 	}
@@ -291,6 +298,7 @@ func NewWorkers(ctx context.Context, d *db.DB, stock Inventory, sales *bookings.
 	river.AddWorker(workers, &releaseWorker{stock: stock})
 	river.AddWorker(workers, &nightsWorker{stock: stock})
 	river.AddWorker(workers, &releaseBlocksWorker{sales: sales, stock: stock})
+	river.AddWorker(workers, &waitingListsWorker{lists: lists})
 	river.AddWorker(workers, &reconcileWorker{sales: sales})
 	river.AddWorker(workers, &compareWorker{sales: sales})
 	river.AddWorker(workers, &auditWorker{sales: sales, metrics: measures, logger: config.Logger})

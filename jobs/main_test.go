@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/holdfast/holdfast/bookings"
 	"github.com/holdfast/holdfast/bookings/bookingstest"
 	"github.com/holdfast/holdfast/events"
 	"github.com/holdfast/holdfast/events/eventstest"
@@ -15,6 +16,7 @@ import (
 	"github.com/holdfast/holdfast/jobs"
 	"github.com/holdfast/holdfast/policies"
 	"github.com/holdfast/holdfast/schema"
+	"github.com/holdfast/holdfast/waitlist"
 )
 
 func TestMain(m *testing.M) { dbtest.Main(m) }
@@ -23,6 +25,7 @@ func TestMain(m *testing.M) { dbtest.Main(m) }
 type office struct {
 	*bookingstest.Shop
 	hall   *inventorytest.Hall
+	lists  *waitlist.Service
 	jobs   *jobs.Enqueuer
 	events *events.Service
 }
@@ -50,8 +53,23 @@ func open(t *testing.T, change ...func(*bookingstest.Setup)) office {
 	setup := append([]func(*bookingstest.Setup){func(s *bookingstest.Setup) { s.DB, s.Jobs = d, enqueuer }}, change...)
 	shop := bookingstest.New(t, setup...)
 	return office{
-		Shop: shop, hall: shop.Hall(5, inventorytest.PoolOf("Floor", 10, 1)), jobs: enqueuer, events: outbox(t, d, enqueuer),
+		lists: waitingLists(t, shop, enqueuer),
+		Shop:  shop, hall: shop.Hall(5, inventorytest.PoolOf("Floor", 10, 1)), jobs: enqueuer, events: outbox(t, d, enqueuer),
 	}
+}
+
+// waitingLists are those of a shop, at which a process looks whenever it is asked.
+func waitingLists(t *testing.T, shop *bookingstest.Shop, enqueuer *jobs.Enqueuer) *waitlist.Service {
+	t.Helper()
+	enforcer, err := policies.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	lists, err := waitlist.NewService(shop.DB, enforcer, shop.Inventory, bookings.NewAnnouncer(enqueuer), waitlist.Config{LookEvery: time.Nanosecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return lists
 }
 
 // outbox is one more process's end of the webhooks.
@@ -76,7 +94,7 @@ func (o office) work(t *testing.T, change ...func(*jobs.Config)) (stop func()) {
 	for _, c := range change {
 		c(&config)
 	}
-	workers, err := jobs.NewWorkers(t.Context(), o.DB, o.Inventory, o.Sales, o.events, config)
+	workers, err := jobs.NewWorkers(t.Context(), o.DB, o.Inventory, o.Sales, o.events, o.lists, config)
 	if err != nil {
 		t.Fatal(err)
 	}

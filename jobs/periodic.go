@@ -16,6 +16,7 @@ func periodicJobs(config Config) []*river.PeriodicJob {
 		periodic("reconcile_payments", config.ReconcileInterval, ReconcileArgs{}),
 		periodic("compare_charges", config.CompareInterval, CompareChargesArgs{}),
 		periodic("release_blocks", config.BlockInterval, ReleaseBlocksArgs{}),
+		periodic("serve_waiting_lists", config.WaitingListInterval, ServeWaitingListsArgs{}),
 		periodic("deliver_due", config.DeliverInterval, DeliverDueArgs{}),
 		periodic("write_nights", config.NightsInterval, NightsArgs{}),
 	}

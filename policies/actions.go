@@ -90,6 +90,10 @@ const (
 	ActionWaitingRoomJoin   Action = "waitingroom.join"
 	ActionWaitingRoomEnter  Action = "waitingroom.enter"
 
+	ActionWaitingListManage Action = "waitinglist.manage"
+	ActionWaitingListRead   Action = "waitinglist.read"
+	ActionWaitingListJoin   Action = "waitinglist.join"
+
 	ActionAuditRead           = tenants.ActionAuditRead
 	ActionHoldOverride Action = "hold.override"
 	ActionUnitHistory  Action = "unit.history"
@@ -194,6 +198,9 @@ func Meanings() []Meaning {
 		{ActionWaitingRoomRead, "See waiting rooms"},
 		{ActionWaitingRoomJoin, "Join a waiting room, and see one's place in it"},
 		{ActionWaitingRoomEnter, "Come in from a waiting room when called"},
+		{ActionWaitingListManage, "Open, change and close waiting lists"},
+		{ActionWaitingListRead, "See waiting lists and who waits in them"},
+		{ActionWaitingListJoin, "Join a waiting list, see one's own entries and leave"},
 		{ActionJobInspect, "See and steer background jobs"},
 		{ActionAuditRead, "See what was changed, by whom and from where"},
 		{ActionHoldOverride, "Hold nights against their restrictions, within what there is to sell"},

@@ -104,7 +104,7 @@ func (d *desk) export(kind trade.Kind) string {
 // night is what a guest sees of a night of a room type.
 func (d *desk) night(r *inventorytest.Room, day int) inventory.CalendarNight {
 	d.t.Helper()
-	calendar, err := d.Inventory.Calendar(d.t.Context(), d.Widget, d.hotel.Property, []inventory.RoomTypeID{r.ID}, inventorytest.Nov(day), inventorytest.Nov(day))
+	calendar, err := d.Inventory.Calendar(d.t.Context(), d.Widget, d.hotel.Property, inventory.CalendarQuestion{RoomTypes: []inventory.RoomTypeID{r.ID}, First: inventorytest.Nov(day), Last: inventorytest.Nov(day)})
 	if err != nil {
 		d.t.Fatal(err)
 	}

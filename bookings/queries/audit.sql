@@ -647,3 +647,21 @@ WHERE (@every_tenant::boolean OR bl.tenant_id = @tenant_id::uuid)
     AND (bl.state IN ('CHANGED', 'WALKED')) <> (c.id IS NOT NULL)
 ORDER BY violations
 LIMIT @max_examples;
+
+-- name: AuditWaitingEntries :many
+-- An entry of a waiting list whose hold is not its buyer's, became something else, or was told twice.
+SELECT e.tenant_id, e.region, e.id, e.state, count(*) OVER () AS violations
+FROM waiting_entries e
+LEFT JOIN holds h ON h.tenant_id = e.tenant_id AND h.region = e.region AND h.id = e.hold_id
+LEFT JOIN (
+    SELECT o.tenant_id, o.region, o.entity_id, count(*) AS told
+    FROM outbox_events o
+    WHERE o.entity_kind = 'waiting_entry' AND o.type = 'waitinglist.offered'
+    GROUP BY o.tenant_id, o.region, o.entity_id) AS t ON t.tenant_id = e.tenant_id AND t.region = e.region AND t.entity_id = e.id
+WHERE (@every_tenant::boolean OR e.tenant_id = @tenant_id::uuid)
+    AND (COALESCE(t.told, 0) > CASE WHEN e.hold_id IS NULL THEN 0 ELSE 1 END
+        OR (e.hold_id IS NOT NULL AND (h.id IS NULL OR h.buyer_kind <> e.buyer_kind OR h.buyer_id <> e.buyer_id OR h.channel_id <> e.channel_id
+            OR (e.state = 'SERVED' AND h.state <> 'CONFIRMED') OR (e.state = 'DECLINED' AND h.state <> 'RELEASED')
+            OR (e.state = 'LAPSED' AND h.state <> 'EXPIRED'))))
+ORDER BY violations
+LIMIT @max_examples;

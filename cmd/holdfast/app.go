@@ -33,6 +33,7 @@ import (
 	"github.com/holdfast/holdfast/schema"
 	"github.com/holdfast/holdfast/tenants"
 	"github.com/holdfast/holdfast/trade"
+	"github.com/holdfast/holdfast/waitlist"
 )
 
 // databaseName is the database that Holdfast makes on an engine that it started itself.
@@ -139,6 +140,7 @@ type app struct {
 	inventory *inventory.Service
 	admission *admission.Service
 	trade     *trade.Service
+	waitlists *waitlist.Service
 	bookings  *bookings.Service
 	advisor   *bookings.Advisor
 	events    *events.Service
@@ -224,12 +226,21 @@ func newApp(ctx context.Context, s *store, gateways map[string]payments.Gateway,
 	if err != nil {
 		return nil, err
 	}
+	listsConfig := waitlist.Config{Logger: logger}
+	if s.registry != nil {
+		listsConfig.Metrics = s.registry
+	}
+	lists, err := waitlist.NewService(s.db, enforcer, stock, bookings.NewAnnouncer(enqueuer), listsConfig) //nolint:contextcheck // its gauges are read at no request of ours
+	if err != nil {
+		return nil, err
+	}
 	return &app{
 		store: s, logger: logger, policy: enforcer, events: outbox, webhooks: sender,
 		tenants:   tenants.NewService(s.db, enforcer, tenantsConfig),
 		inventory: stock,
 		trade:     trade.NewService(s.db, enforcer, stock),
 		admission: rooms,
+		waitlists: lists,
 		bookings:  sales,
 		advisor:   bookings.NewAdvisor(s.db, enforcer, stock),
 	}, nil

@@ -49,7 +49,7 @@ type httpOptions struct {
 func (a *app) handler(options httpOptions) (http.Handler, error) {
 	streams := graph.NewStreams()
 	config := graph.Config{
-		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Advisor: a.advisor, Events: a.events, Admission: a.admission, Trade: a.trade, Authorizer: a.policy,
+		Tenants: a.tenants, Inventory: a.inventory, Bookings: a.bookings, Advisor: a.advisor, Events: a.events, Admission: a.admission, Trade: a.trade, WaitingLists: a.waitlists, Authorizer: a.policy,
 		Introspection: options.introspection, Logger: a.logger, Metrics: a.store.registry, Streams: streams,
 		RateLimits: options.rateLimits, Addresses: options.addresses, Lanes: options.lanes,
 	}

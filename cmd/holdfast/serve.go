@@ -227,7 +227,7 @@ func (a *app) startWorkers(ctx context.Context, flags workFlags) (*jobs.Workers,
 	if a.store.registry != nil {
 		config.Metrics = a.store.registry
 	}
-	workers, err := jobs.NewWorkers(ctx, a.store.db, a.inventory, a.bookings, a.events, config)
+	workers, err := jobs.NewWorkers(ctx, a.store.db, a.inventory, a.bookings, a.events, a.waitlists, config)
 	if err != nil {
 		return nil, err
 	}

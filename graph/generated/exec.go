@@ -56,6 +56,8 @@ type ResolverRoot interface {
 	Subscription() SubscriptionResolver
 	Unit() UnitResolver
 	Venue() VenueResolver
+	WaitingList() WaitingListResolver
+	WaitingListEntry() WaitingListEntryResolver
 }
 
 type DirectiveRoot struct {
@@ -189,6 +191,9 @@ type MutationResolver interface {
 	StartGuestSession(ctx context.Context, region *string) (*GuestSession, error)
 	SetTerms(ctx context.Context, input SetTermsInput) (*Terms, error)
 	SetTradeCodes(ctx context.Context, input SetTradeCodesInput) (*TradeCodes, error)
+	JoinWaitingList(ctx context.Context, input JoinWaitingListInput) (JoinWaitingListResult, error)
+	LeaveWaitingList(ctx context.Context, input LeaveWaitingListInput) (LeaveWaitingListResult, error)
+	SetWaitingList(ctx context.Context, input SetWaitingListInput) (*WaitingList, error)
 }
 type NightsJobResolver interface {
 	Chunks(ctx context.Context, obj *NightsJob, first int64, after *string) (*NightsChunkConnection, error)
@@ -279,6 +284,9 @@ type QueryResolver interface {
 	Terms(ctx context.Context, show *string, property *string) (*Terms, error)
 	TradeCodes(ctx context.Context, property string) (*TradeCodes, error)
 	TradeMessages(ctx context.Context, property string, first int64, after *string) (*TradeMessageConnection, error)
+	WaitingListEntry(ctx context.Context, id string) (*WaitingListEntry, error)
+	WaitingListEntries(ctx context.Context, region *string, first int64, after *string) (*WaitingListEntryConnection, error)
+	WaitingList(ctx context.Context, show *string, property *string) (*WaitingList, error)
 }
 type RatePlanResolver interface {
 	CancellationPolicy(ctx context.Context, obj *RatePlan) (*CancellationPolicy, error)
@@ -336,6 +344,12 @@ type UnitResolver interface {
 }
 type VenueResolver interface {
 	TaxRate(ctx context.Context, obj *Venue) (*TaxRate, error)
+}
+type WaitingListResolver interface {
+	Entries(ctx context.Context, obj *WaitingList, first int64, after *string) (*WaitingListEntryConnection, error)
+}
+type WaitingListEntryResolver interface {
+	Hold(ctx context.Context, obj *WaitingListEntry) (*Hold, error)
 }
 
 // endregion ************************** generated!.gotpl **************************
@@ -410,7 +424,9 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("HostedPaymentInput", ec.unmarshalInputHostedPaymentInput),
 			graphql.NewInputUnmarshaler("ImportChartInput", ec.unmarshalInputImportChartInput),
 			graphql.NewInputUnmarshaler("InviteMemberInput", ec.unmarshalInputInviteMemberInput),
+			graphql.NewInputUnmarshaler("JoinWaitingListInput", ec.unmarshalInputJoinWaitingListInput),
 			graphql.NewInputUnmarshaler("JoinWaitingRoomInput", ec.unmarshalInputJoinWaitingRoomInput),
+			graphql.NewInputUnmarshaler("LeaveWaitingListInput", ec.unmarshalInputLeaveWaitingListInput),
 			graphql.NewInputUnmarshaler("MoneyInput", ec.unmarshalInputMoneyInput),
 			graphql.NewInputUnmarshaler("MoveSeatsInput", ec.unmarshalInputMoveSeatsInput),
 			graphql.NewInputUnmarshaler("NewRoomInput", ec.unmarshalInputNewRoomInput),
@@ -465,6 +481,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("SetTaxesAndFeesInput", ec.unmarshalInputSetTaxesAndFeesInput),
 			graphql.NewInputUnmarshaler("SetTermsInput", ec.unmarshalInputSetTermsInput),
 			graphql.NewInputUnmarshaler("SetTradeCodesInput", ec.unmarshalInputSetTradeCodesInput),
+			graphql.NewInputUnmarshaler("SetWaitingListInput", ec.unmarshalInputSetWaitingListInput),
 			graphql.NewInputUnmarshaler("SetWalkTermsInput", ec.unmarshalInputSetWalkTermsInput),
 			graphql.NewInputUnmarshaler("SettleAmountDueInput", ec.unmarshalInputSettleAmountDueInput),
 			graphql.NewInputUnmarshaler("StayChargeInput", ec.unmarshalInputStayChargeInput),
@@ -478,6 +495,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 			graphql.NewInputUnmarshaler("UpdateRoomInput", ec.unmarshalInputUpdateRoomInput),
 			graphql.NewInputUnmarshaler("UpdateWaitingRoomInput", ec.unmarshalInputUpdateWaitingRoomInput),
 			graphql.NewInputUnmarshaler("UpdateWebhookEndpointInput", ec.unmarshalInputUpdateWebhookEndpointInput),
+			graphql.NewInputUnmarshaler("WaitingListLineInput", ec.unmarshalInputWaitingListLineInput),
 			graphql.NewInputUnmarshaler("WaiveAmountDueInput", ec.unmarshalInputWaiveAmountDueInput),
 			graphql.NewInputUnmarshaler("WebhookEndpointInput", ec.unmarshalInputWebhookEndpointInput),
 			graphql.NewInputUnmarshaler("ZoneRowInput", ec.unmarshalInputZoneRowInput),
@@ -3926,6 +3944,12 @@ enum RefusalCode {
   AMOUNT_NOT_DUE
   "The night has room again, the rooms of the proposal are gone, or it would cost something else now."
   PROPOSAL_STALE
+  "Nobody may join this waiting list at present."
+  WAITING_LIST_CLOSED
+  "The waiting list is full."
+  WAITING_LIST_FULL
+  "The buyer waits for as much as one buyer may."
+  WAITING_LIST_LIMIT
   "Too many want the same units at this moment; try again after retryAfterMs."
   BUSY
 }
@@ -5158,6 +5182,8 @@ enum ChangeEventType {
   ALLOTMENT_CANCELLED
   "Seats that were set aside for a channel or the house are for sale through every channel."
   BLOCK_RELEASED
+  "What somebody waits for is held for them, for a time; the entry names the hold."
+  WAITINGLIST_OFFERED
   "Somebody tests the endpoint. Nothing happened."
   ENDPOINT_PING
 }
@@ -12434,6 +12460,368 @@ type TradeMessageEdge {
   node: TradeMessage!
 }
 `, BuiltIn: false},
+	{Name: "../schema/waitlist.graphqls", Input: `extend type Query {
+  """
+  An entry of a waiting list: for its buyer, for the partner through whose channel it came, and for the
+  list's staff. Asking for one that waits also looks whether it can be served.
+  """
+  waitingListEntry(
+    "The entry's id."
+    id: ID!
+  ): WaitingListEntry
+  """
+  The caller's own entries in waiting lists, from the newest.
+  """
+  waitingListEntries(
+    "Which region, such as \"eu\"; by default that of the guest session."
+    region: String
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): WaitingListEntryConnection!
+  """
+  The waiting list of a show or a hotel, for its staff. Exactly one of them is given.
+  """
+  waitingList(
+    "The show."
+    show: ID
+    "The hotel."
+    property: ID
+  ): WaitingList!
+}
+
+extend type Mutation {
+  """
+  Puts a wish at the end of the line for a show or a hotel. It is served whole or not at all: when all of it
+  is free, it is held for the buyer for a time, in the order of joining among those whose wishes fit. A wish
+  that could not be held even if there were units is refused as the hold would be; who waits for the same
+  already is answered with that entry. What is free already is held at once.
+  """
+  joinWaitingList(
+    "What to wait for."
+    input: JoinWaitingListInput!
+  ): JoinWaitingListResult!
+  """
+  Takes an entry out of its list. What is held for it is released, and goes to the next. An entry that is
+  over is answered as it is.
+  """
+  leaveWaitingList(
+    "Which entry."
+    input: LeaveWaitingListInput!
+  ): LeaveWaitingListResult!
+  """
+  Opens, changes or closes the waiting list of a show or a hotel. In a closed one nobody joins and nobody is
+  offered anything; those who wait keep their places.
+  """
+  setWaitingList(
+    "The list and what to set."
+    input: SetWaitingListInput!
+  ): WaitingList!
+}
+
+"""
+The waiting list of a show or a hotel: who waits for units that are sold out. One that was never set is
+closed and empty.
+"""
+type WaitingList {
+  """
+  The show's id.
+  """
+  showId: ID
+  """
+  The hotel's id.
+  """
+  propertyId: ID
+  """
+  Whether one may join, and those who wait are served.
+  """
+  open: Boolean!
+  """
+  For how many seconds what comes free is held for whoever it is offered to.
+  """
+  offerSeconds: Int!
+  """
+  How many may wait and be offered something at one time.
+  """
+  maxEntries: Int!
+  """
+  How many wait.
+  """
+  waiting: Int!
+  """
+  For how many something is held at present.
+  """
+  offered: Int!
+  """
+  When the first in line joined; null when nobody waits.
+  """
+  oldestJoinedAt: DateTime
+  """
+  All entries in the order of joining, those that are over included, as long as they are kept.
+  """
+  entries(
+    "How many, 1 to 100."
+    first: Int! = 20
+    "The endCursor of the page before."
+    after: String
+  ): WaitingListEntryConnection!
+}
+
+"""
+One buyer's wish in a waiting list, all or nothing.
+"""
+type WaitingListEntry implements Node {
+  """
+  The public id. Knowing it is not enough to see or leave.
+  """
+  id: ID!
+  """
+  Where it stands.
+  """
+  state: WaitingListEntryState!
+  """
+  The show whose list it is in.
+  """
+  showId: ID
+  """
+  The hotel whose list it is in.
+  """
+  propertyId: ID
+  """
+  The channel through which it came, and through which it is served.
+  """
+  channelId: ID!
+  """
+  What is waited for.
+  """
+  lines: [WaitingListLine!]!
+  """
+  When it joined.
+  """
+  joinedAt: DateTime!
+  """
+  Until when it waits.
+  """
+  expiresAt: DateTime!
+  """
+  When something was held for it; null when nothing was.
+  """
+  offeredAt: DateTime
+  """
+  When it was over; null while it is not.
+  """
+  endedAt: DateTime
+  """
+  How many wait before it, whatever they wait for, at the moment of this answer: who waits for something else
+  may be served first. Null when it does not wait.
+  """
+  ahead: Int
+  """
+  The hold that was placed for it. It is bought, released and expires like any other.
+  """
+  holdId: ID
+  """
+  That hold, for who may see it.
+  """
+  hold: Hold
+  """
+  Grows by one with each change.
+  """
+  version: Int64!
+}
+
+"""
+Where an entry of a waiting list stands.
+"""
+enum WaitingListEntryState {
+  "It is in line."
+  WAITING
+  "All that it is for is held for the buyer."
+  OFFERED
+  "The buyer bought what was offered."
+  SERVED
+  "The buyer released what was offered."
+  DECLINED
+  "The offer's time passed."
+  LAPSED
+  "The buyer left the list."
+  LEFT
+  "It waited until there was nothing to wait for any more."
+  EXPIRED
+}
+
+"""
+One part of what is waited for. Its other parts come with it or not at all.
+"""
+type WaitingListLine {
+  """
+  What sort of unit it is; for a stay the nights.
+  """
+  kind: UnitKind!
+  """
+  How many units, seats or rooms.
+  """
+  quantity: Int!
+  """
+  The pool.
+  """
+  poolId: ID
+  """
+  The show of seats.
+  """
+  showId: ID
+  """
+  The price levels of which the seats may be; empty is any.
+  """
+  priceLevelIds: [ID!]!
+  """
+  The sections in which the seats may be; empty is any.
+  """
+  sections: [String!]!
+  """
+  How many of the seats are places for wheelchairs.
+  """
+  accessible: Int!
+  """
+  Whether the seats may be in several rows.
+  """
+  allowSplit: Boolean!
+  """
+  The room type.
+  """
+  roomTypeId: ID
+  """
+  The date of arrival.
+  """
+  checkIn: Date
+  """
+  The date of departure.
+  """
+  checkOut: Date
+}
+
+"""
+A page of entries.
+"""
+type WaitingListEntryConnection {
+  """
+  The entries with their cursors.
+  """
+  edges: [WaitingListEntryEdge!]!
+  """
+  The entries alone.
+  """
+  nodes: [WaitingListEntry!]!
+  """
+  Whether and where the list goes on.
+  """
+  pageInfo: PageInfo!
+}
+
+"""
+An entry in a page.
+"""
+type WaitingListEntryEdge {
+  """
+  Where the entry stands in the list.
+  """
+  cursor: String!
+  """
+  The entry.
+  """
+  node: WaitingListEntry!
+}
+
+"""
+A wish for a waiting list.
+"""
+input JoinWaitingListInput {
+  """
+  The request's own key, 1 to 255 characters: the same request again is answered with the same entry.
+  """
+  requestKey: String!
+  """
+  What to wait for, 1 to 20 parts of one show or one hotel, all or nothing.
+  """
+  lines: [WaitingListLineInput!]!
+  """
+  When the buyer stops waiting. Null waits as long as there is something to wait for: until the sale of the
+  show ends, or the first day of arrival is over. No entry outlives the guest's session.
+  """
+  until: DateTime
+}
+
+"""
+One part of a wish. Exactly one field is given.
+"""
+input WaitingListLineInput {
+  """
+  A quantity of a pool.
+  """
+  pool: PoolQuantityInput
+  """
+  Seats that are chosen for the buyer.
+  """
+  bestAvailable: BestAvailableInput
+  """
+  Rooms on every night of a stay.
+  """
+  stay: StayInput
+}
+
+"""
+Which entry to take out.
+"""
+input LeaveWaitingListInput {
+  """
+  The request's own key, 1 to 255 characters.
+  """
+  requestKey: String!
+  """
+  The entry.
+  """
+  waitingListEntry: ID!
+}
+
+"""
+What to set of a waiting list; null leaves a value as it is. Exactly one of show and property is given.
+"""
+input SetWaitingListInput {
+  """
+  The show.
+  """
+  show: ID
+  """
+  The hotel.
+  """
+  property: ID
+  """
+  Whether one may join, and those who wait are served. A list that was never set is closed.
+  """
+  open: Boolean
+  """
+  For how many seconds what comes free is held for whoever it is offered to, 60 to 172800; 1800 when never
+  set. Offers that were made keep their time.
+  """
+  offerSeconds: Int
+  """
+  How many may wait and be offered something at one time, 1 to 5000; 1000 when never set. A smaller number
+  puts nobody out.
+  """
+  maxEntries: Int
+}
+
+"""
+The entry, or why there is none.
+"""
+union JoinWaitingListResult = WaitingListEntry | HoldRefused
+
+"""
+The entry as it stands then, or why it was not left.
+"""
+union LeaveWaitingListResult = WaitingListEntry | HoldRefused
+`, BuiltIn: false},
 }
 var parsedSchema = gqlparser.MustLoadSchema(sources...)
 
@@ -15717,6 +16105,114 @@ func (ec *executionContext) childFields_Viewer(ctx context.Context, field graphq
 	return nil, fmt.Errorf("no field named %q was found under type Viewer", field.Name)
 }
 
+func (ec *executionContext) childFields_WaitingList(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "showId":
+		return ec.fieldContext_WaitingList_showId(ctx, field)
+	case "propertyId":
+		return ec.fieldContext_WaitingList_propertyId(ctx, field)
+	case "open":
+		return ec.fieldContext_WaitingList_open(ctx, field)
+	case "offerSeconds":
+		return ec.fieldContext_WaitingList_offerSeconds(ctx, field)
+	case "maxEntries":
+		return ec.fieldContext_WaitingList_maxEntries(ctx, field)
+	case "waiting":
+		return ec.fieldContext_WaitingList_waiting(ctx, field)
+	case "offered":
+		return ec.fieldContext_WaitingList_offered(ctx, field)
+	case "oldestJoinedAt":
+		return ec.fieldContext_WaitingList_oldestJoinedAt(ctx, field)
+	case "entries":
+		return ec.fieldContext_WaitingList_entries(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WaitingList", field.Name)
+}
+
+func (ec *executionContext) childFields_WaitingListEntry(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_WaitingListEntry_id(ctx, field)
+	case "state":
+		return ec.fieldContext_WaitingListEntry_state(ctx, field)
+	case "showId":
+		return ec.fieldContext_WaitingListEntry_showId(ctx, field)
+	case "propertyId":
+		return ec.fieldContext_WaitingListEntry_propertyId(ctx, field)
+	case "channelId":
+		return ec.fieldContext_WaitingListEntry_channelId(ctx, field)
+	case "lines":
+		return ec.fieldContext_WaitingListEntry_lines(ctx, field)
+	case "joinedAt":
+		return ec.fieldContext_WaitingListEntry_joinedAt(ctx, field)
+	case "expiresAt":
+		return ec.fieldContext_WaitingListEntry_expiresAt(ctx, field)
+	case "offeredAt":
+		return ec.fieldContext_WaitingListEntry_offeredAt(ctx, field)
+	case "endedAt":
+		return ec.fieldContext_WaitingListEntry_endedAt(ctx, field)
+	case "ahead":
+		return ec.fieldContext_WaitingListEntry_ahead(ctx, field)
+	case "holdId":
+		return ec.fieldContext_WaitingListEntry_holdId(ctx, field)
+	case "hold":
+		return ec.fieldContext_WaitingListEntry_hold(ctx, field)
+	case "version":
+		return ec.fieldContext_WaitingListEntry_version(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WaitingListEntry", field.Name)
+}
+
+func (ec *executionContext) childFields_WaitingListEntryConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_WaitingListEntryConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_WaitingListEntryConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_WaitingListEntryConnection_pageInfo(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WaitingListEntryConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_WaitingListEntryEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_WaitingListEntryEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_WaitingListEntryEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WaitingListEntryEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_WaitingListLine(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_WaitingListLine_kind(ctx, field)
+	case "quantity":
+		return ec.fieldContext_WaitingListLine_quantity(ctx, field)
+	case "poolId":
+		return ec.fieldContext_WaitingListLine_poolId(ctx, field)
+	case "showId":
+		return ec.fieldContext_WaitingListLine_showId(ctx, field)
+	case "priceLevelIds":
+		return ec.fieldContext_WaitingListLine_priceLevelIds(ctx, field)
+	case "sections":
+		return ec.fieldContext_WaitingListLine_sections(ctx, field)
+	case "accessible":
+		return ec.fieldContext_WaitingListLine_accessible(ctx, field)
+	case "allowSplit":
+		return ec.fieldContext_WaitingListLine_allowSplit(ctx, field)
+	case "roomTypeId":
+		return ec.fieldContext_WaitingListLine_roomTypeId(ctx, field)
+	case "checkIn":
+		return ec.fieldContext_WaitingListLine_checkIn(ctx, field)
+	case "checkOut":
+		return ec.fieldContext_WaitingListLine_checkOut(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type WaitingListLine", field.Name)
+}
+
 func (ec *executionContext) childFields_WaitingRoom(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "showId":
@@ -16629,12 +17125,40 @@ func (ec *executionContext) field_Mutation_inviteMember_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_joinWaitingList_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (JoinWaitingListInput, error) {
+			return ec.unmarshalNJoinWaitingListInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐJoinWaitingListInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_joinWaitingRoom_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (JoinWaitingRoomInput, error) {
 			return ec.unmarshalNJoinWaitingRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐJoinWaitingRoomInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_leaveWaitingList_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (LeaveWaitingListInput, error) {
+			return ec.unmarshalNLeaveWaitingListInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐLeaveWaitingListInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -17167,6 +17691,20 @@ func (ec *executionContext) field_Mutation_setTradeCodes_args(ctx context.Contex
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (SetTradeCodesInput, error) {
 			return ec.unmarshalNSetTradeCodesInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetTradeCodesInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_setWaitingList_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (SetWaitingListInput, error) {
+			return ec.unmarshalNSetWaitingListInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetWaitingListInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -18915,6 +19453,72 @@ func (ec *executionContext) field_Query_venues_args(ctx context.Context, rawArgs
 	return args, nil
 }
 
+func (ec *executionContext) field_Query_waitingListEntries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "region",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["region"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg1
+	arg2, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg2
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_waitingListEntry_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "id",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["id"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_waitingList_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "show",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["show"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "property",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOID2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["property"] = arg1
+	return args, nil
+}
+
 func (ec *executionContext) field_Query_waitingRoomPlace_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -19144,6 +19748,28 @@ func (ec *executionContext) field_Subscription_seatMapChanged_args(ctx context.C
 		return nil, err
 	}
 	args["since"] = arg1
+	return args, nil
+}
+
+func (ec *executionContext) field_WaitingList_entries_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "first",
+		func(ctx context.Context, v any) (int64, error) {
+			return ec.unmarshalNInt2int64(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["first"] = arg0
+	arg1, err := graphql.ProcessArgField(ctx, rawArgs, "after",
+		func(ctx context.Context, v any) (*string, error) {
+			return ec.unmarshalOString2ᚖstring(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["after"] = arg1
 	return args, nil
 }
 
@@ -35021,6 +35647,138 @@ func (ec *executionContext) fieldContext_Mutation_setTradeCodes(ctx context.Cont
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_joinWaitingList(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_joinWaitingList(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().JoinWaitingList(ctx, fc.Args["input"].(JoinWaitingListInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v JoinWaitingListResult) graphql.Marshaler {
+			return ec.marshalNJoinWaitingListResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐJoinWaitingListResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_joinWaitingList(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type JoinWaitingListResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_joinWaitingList_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_leaveWaitingList(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_leaveWaitingList(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().LeaveWaitingList(ctx, fc.Args["input"].(LeaveWaitingListInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v LeaveWaitingListResult) graphql.Marshaler {
+			return ec.marshalNLeaveWaitingListResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐLeaveWaitingListResult(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_leaveWaitingList(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return nil, errors.New("field of type LeaveWaitingListResult does not have child fields")
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_leaveWaitingList_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_setWaitingList(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_setWaitingList(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SetWaitingList(ctx, fc.Args["input"].(SetWaitingListInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WaitingList) graphql.Marshaler {
+			return ec.marshalNWaitingList2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingList(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_setWaitingList(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WaitingList(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_setWaitingList_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _NightAdvice_night(ctx context.Context, field graphql.CollectedField, obj *NightAdvice) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -44416,6 +45174,138 @@ func (ec *executionContext) fieldContext_Query_tradeMessages(ctx context.Context
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Query_tradeMessages_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_waitingListEntry(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_waitingListEntry(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().WaitingListEntry(ctx, fc.Args["id"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WaitingListEntry) graphql.Marshaler {
+			return ec.marshalOWaitingListEntry2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntry(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Query_waitingListEntry(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WaitingListEntry(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_waitingListEntry_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_waitingListEntries(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_waitingListEntries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().WaitingListEntries(ctx, fc.Args["region"].(*string), fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WaitingListEntryConnection) graphql.Marshaler {
+			return ec.marshalNWaitingListEntryConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntryConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_waitingListEntries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WaitingListEntryConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_waitingListEntries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Query_waitingList(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_waitingList(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().WaitingList(ctx, fc.Args["show"].(*string), fc.Args["property"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WaitingList) graphql.Marshaler {
+			return ec.marshalNWaitingList2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingList(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Query_waitingList(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Query",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WaitingList(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Query_waitingList_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -54747,6 +55637,978 @@ func (ec *executionContext) fieldContext_Viewer_sessionId(_ context.Context, fie
 	return graphql.NewScalarFieldContext("Viewer", field, false, false, "ID")
 }
 
+func (ec *executionContext) _WaitingList_showId(ctx context.Context, field graphql.CollectedField, obj *WaitingList) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingList_showId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShowID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingList_showId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingList", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WaitingList_propertyId(ctx context.Context, field graphql.CollectedField, obj *WaitingList) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingList_propertyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PropertyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingList_propertyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingList", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WaitingList_open(ctx context.Context, field graphql.CollectedField, obj *WaitingList) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingList_open(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Open, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingList_open(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingList", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _WaitingList_offerSeconds(ctx context.Context, field graphql.CollectedField, obj *WaitingList) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingList_offerSeconds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OfferSeconds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingList_offerSeconds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingList", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingList_maxEntries(ctx context.Context, field graphql.CollectedField, obj *WaitingList) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingList_maxEntries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaxEntries, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingList_maxEntries(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingList", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingList_waiting(ctx context.Context, field graphql.CollectedField, obj *WaitingList) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingList_waiting(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Waiting, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingList_waiting(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingList", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingList_offered(ctx context.Context, field graphql.CollectedField, obj *WaitingList) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingList_offered(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Offered, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingList_offered(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingList", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingList_oldestJoinedAt(ctx context.Context, field graphql.CollectedField, obj *WaitingList) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingList_oldestJoinedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OldestJoinedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingList_oldestJoinedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingList", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WaitingList_entries(ctx context.Context, field graphql.CollectedField, obj *WaitingList) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingList_entries(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.WaitingList().Entries(ctx, obj, fc.Args["first"].(int64), fc.Args["after"].(*string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *WaitingListEntryConnection) graphql.Marshaler {
+			return ec.marshalNWaitingListEntryConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntryConnection(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingList_entries(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WaitingList",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WaitingListEntryConnection(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_WaitingList_entries_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WaitingListEntry_id(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntry_id(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntry_id(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListEntry", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WaitingListEntry_state(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntry_state(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.State, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v WaitingListEntryState) graphql.Marshaler {
+			return ec.marshalNWaitingListEntryState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntryState(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntry_state(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListEntry", field, false, false, "WaitingListEntryState")
+}
+
+func (ec *executionContext) _WaitingListEntry_showId(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntry_showId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShowID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntry_showId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListEntry", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WaitingListEntry_propertyId(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntry_propertyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PropertyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntry_propertyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListEntry", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WaitingListEntry_channelId(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntry_channelId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChannelID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntry_channelId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListEntry", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WaitingListEntry_lines(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntry_lines(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Lines, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []WaitingListLine) graphql.Marshaler {
+			return ec.marshalNWaitingListLine2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListLineᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntry_lines(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WaitingListEntry",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WaitingListLine(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WaitingListEntry_joinedAt(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntry_joinedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.JoinedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntry_joinedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListEntry", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WaitingListEntry_expiresAt(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntry_expiresAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ExpiresAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntry_expiresAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListEntry", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WaitingListEntry_offeredAt(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntry_offeredAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.OfferedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntry_offeredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListEntry", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WaitingListEntry_endedAt(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntry_endedAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.EndedAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntry_endedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListEntry", field, false, false, "DateTime")
+}
+
+func (ec *executionContext) _WaitingListEntry_ahead(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntry_ahead(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Ahead, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int64) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntry_ahead(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListEntry", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingListEntry_holdId(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntry_holdId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.HoldID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntry_holdId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListEntry", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WaitingListEntry_hold(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntry_hold(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return ec.Resolvers.WaitingListEntry().Hold(ctx, obj)
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *Hold) graphql.Marshaler {
+			return ec.marshalOHold2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐHold(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntry_hold(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WaitingListEntry",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Hold(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WaitingListEntry_version(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntry) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntry_version(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Version, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt642int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntry_version(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListEntry", field, false, false, "Int64")
+}
+
+func (ec *executionContext) _WaitingListEntryConnection_edges(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntryConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntryConnection_edges(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Edges, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []WaitingListEntryEdge) graphql.Marshaler {
+			return ec.marshalNWaitingListEntryEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntryEdgeᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntryConnection_edges(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WaitingListEntryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WaitingListEntryEdge(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WaitingListEntryConnection_nodes(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntryConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntryConnection_nodes(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Nodes, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []WaitingListEntry) graphql.Marshaler {
+			return ec.marshalNWaitingListEntry2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntryᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntryConnection_nodes(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WaitingListEntryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WaitingListEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WaitingListEntryConnection_pageInfo(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntryConnection) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntryConnection_pageInfo(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PageInfo, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v PageInfo) graphql.Marshaler {
+			return ec.marshalNPageInfo2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPageInfo(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntryConnection_pageInfo(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WaitingListEntryConnection",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PageInfo(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WaitingListEntryEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntryEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntryEdge_cursor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cursor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntryEdge_cursor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListEntryEdge", field, false, false, "String")
+}
+
+func (ec *executionContext) _WaitingListEntryEdge_node(ctx context.Context, field graphql.CollectedField, obj *WaitingListEntryEdge) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListEntryEdge_node(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Node, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v WaitingListEntry) graphql.Marshaler {
+			return ec.marshalNWaitingListEntry2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntry(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListEntryEdge_node(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "WaitingListEntryEdge",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_WaitingListEntry(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _WaitingListLine_kind(ctx context.Context, field graphql.CollectedField, obj *WaitingListLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListLine_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v UnitKind) graphql.Marshaler {
+			return ec.marshalNUnitKind2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐUnitKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListLine_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListLine", field, false, false, "UnitKind")
+}
+
+func (ec *executionContext) _WaitingListLine_quantity(ctx context.Context, field graphql.CollectedField, obj *WaitingListLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListLine_quantity(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Quantity, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListLine_quantity(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListLine", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingListLine_poolId(ctx context.Context, field graphql.CollectedField, obj *WaitingListLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListLine_poolId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PoolID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListLine_poolId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListLine", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WaitingListLine_showId(ctx context.Context, field graphql.CollectedField, obj *WaitingListLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListLine_showId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ShowID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListLine_showId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListLine", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WaitingListLine_priceLevelIds(ctx context.Context, field graphql.CollectedField, obj *WaitingListLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListLine_priceLevelIds(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PriceLevelIds, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNID2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListLine_priceLevelIds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListLine", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WaitingListLine_sections(ctx context.Context, field graphql.CollectedField, obj *WaitingListLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListLine_sections(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sections, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalNString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListLine_sections(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListLine", field, false, false, "String")
+}
+
+func (ec *executionContext) _WaitingListLine_accessible(ctx context.Context, field graphql.CollectedField, obj *WaitingListLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListLine_accessible(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Accessible, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNInt2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListLine_accessible(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListLine", field, false, false, "Int")
+}
+
+func (ec *executionContext) _WaitingListLine_allowSplit(ctx context.Context, field graphql.CollectedField, obj *WaitingListLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListLine_allowSplit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AllowSplit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
+			return ec.marshalNBoolean2bool(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListLine_allowSplit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListLine", field, false, false, "Boolean")
+}
+
+func (ec *executionContext) _WaitingListLine_roomTypeId(ctx context.Context, field graphql.CollectedField, obj *WaitingListLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListLine_roomTypeId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RoomTypeID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListLine_roomTypeId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListLine", field, false, false, "ID")
+}
+
+func (ec *executionContext) _WaitingListLine_checkIn(ctx context.Context, field graphql.CollectedField, obj *WaitingListLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListLine_checkIn(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckIn, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *civil.Date) graphql.Marshaler {
+			return ec.marshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListLine_checkIn(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListLine", field, false, false, "Date")
+}
+
+func (ec *executionContext) _WaitingListLine_checkOut(ctx context.Context, field graphql.CollectedField, obj *WaitingListLine) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_WaitingListLine_checkOut(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CheckOut, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *civil.Date) graphql.Marshaler {
+			return ec.marshalODate2ᚖcloudᚗgoogleᚗcomᚋgoᚋcivilᚐDate(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_WaitingListLine_checkOut(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WaitingListLine", field, false, false, "Date")
+}
+
 func (ec *executionContext) _WaitingRoom_showId(ctx context.Context, field graphql.CollectedField, obj *WaitingRoom) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -61090,6 +62952,62 @@ func UnmarshalInviteMemberInput(ctx context.Context, raw any) (InviteMemberInput
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputJoinWaitingListInput(ctx context.Context, obj any) (JoinWaitingListInput, error) {
+	var it JoinWaitingListInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "lines", "until"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "lines":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("lines"))
+			data, err := ec.unmarshalNWaitingListLineInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListLineInputᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Lines = data
+		case "until":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("until"))
+			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Until = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalJoinWaitingListInput unmarshals raw into the JoinWaitingListInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalJoinWaitingListInput(ctx context.Context, raw any) (JoinWaitingListInput, error) {
+	var out JoinWaitingListInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "JoinWaitingListInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputJoinWaitingRoomInput(ctx context.Context, obj any) (JoinWaitingRoomInput, error) {
 	var it JoinWaitingRoomInput
 	if obj == nil {
@@ -61154,6 +63072,55 @@ func (ec *executionContext) unmarshalInputJoinWaitingRoomInput(ctx context.Conte
 func UnmarshalJoinWaitingRoomInput(ctx context.Context, raw any) (JoinWaitingRoomInput, error) {
 	var out JoinWaitingRoomInput
 	err := graphql.UnmarshalNamedInputFromContext(ctx, "JoinWaitingRoomInput", raw, &out)
+	return out, err
+}
+
+func (ec *executionContext) unmarshalInputLeaveWaitingListInput(ctx context.Context, obj any) (LeaveWaitingListInput, error) {
+	var it LeaveWaitingListInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"requestKey", "waitingListEntry"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "requestKey":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestKey"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestKey = data
+		case "waitingListEntry":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("waitingListEntry"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.WaitingListEntry = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalLeaveWaitingListInput unmarshals raw into the LeaveWaitingListInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalLeaveWaitingListInput(ctx context.Context, raw any) (LeaveWaitingListInput, error) {
+	var out LeaveWaitingListInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "LeaveWaitingListInput", raw, &out)
 	return out, err
 }
 
@@ -64799,6 +66766,76 @@ func UnmarshalSetTradeCodesInput(ctx context.Context, raw any) (SetTradeCodesInp
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputSetWaitingListInput(ctx context.Context, obj any) (SetWaitingListInput, error) {
+	var it SetWaitingListInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"show", "property", "open", "offerSeconds", "maxEntries"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "show":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("show"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Show = data
+		case "property":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("property"))
+			data, err := ec.unmarshalOID2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Property = data
+		case "open":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("open"))
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Open = data
+		case "offerSeconds":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("offerSeconds"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OfferSeconds = data
+		case "maxEntries":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maxEntries"))
+			data, err := ec.unmarshalOInt2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MaxEntries = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalSetWaitingListInput unmarshals raw into the SetWaitingListInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalSetWaitingListInput(ctx context.Context, raw any) (SetWaitingListInput, error) {
+	var out SetWaitingListInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "SetWaitingListInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputSetWalkTermsInput(ctx context.Context, obj any) (SetWalkTermsInput, error) {
 	var it SetWalkTermsInput
 	if obj == nil {
@@ -65804,6 +67841,62 @@ func UnmarshalUpdateWebhookEndpointInput(ctx context.Context, raw any) (UpdateWe
 	return out, err
 }
 
+func (ec *executionContext) unmarshalInputWaitingListLineInput(ctx context.Context, obj any) (WaitingListLineInput, error) {
+	var it WaitingListLineInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"pool", "bestAvailable", "stay"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "pool":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("pool"))
+			data, err := ec.unmarshalOPoolQuantityInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPoolQuantityInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Pool = data
+		case "bestAvailable":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("bestAvailable"))
+			data, err := ec.unmarshalOBestAvailableInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐBestAvailableInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BestAvailable = data
+		case "stay":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("stay"))
+			data, err := ec.unmarshalOStayInput2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐStayInput(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Stay = data
+		}
+	}
+	return it, nil
+}
+
+// UnmarshalWaitingListLineInput unmarshals raw into the WaitingListLineInput input type, using the
+// unmarshaler bound to ctx's request. Call it from a resolver to decode an input
+// object that was not passed as a field argument.
+//
+// ctx must come from a gqlgen request; outside one there is no unmarshaler to use
+// and the returned error says so.
+func UnmarshalWaitingListLineInput(ctx context.Context, raw any) (WaitingListLineInput, error) {
+	var out WaitingListLineInput
+	err := graphql.UnmarshalNamedInputFromContext(ctx, "WaitingListLineInput", raw, &out)
+	return out, err
+}
+
 func (ec *executionContext) unmarshalInputWaiveAmountDueInput(ctx context.Context, obj any) (WaiveAmountDueInput, error) {
 	var it WaiveAmountDueInput
 	if obj == nil {
@@ -66205,6 +68298,33 @@ func (ec *executionContext) _ImportChartResult(ctx context.Context, sel ast.Sele
 	}
 }
 
+func (ec *executionContext) _JoinWaitingListResult(ctx context.Context, sel ast.SelectionSet, obj JoinWaitingListResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case WaitingListEntry:
+		return ec._WaitingListEntry(ctx, sel, &obj)
+	case *WaitingListEntry:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._WaitingListEntry(ctx, sel, obj)
+	case HoldRefused:
+		return ec._HoldRefused(ctx, sel, &obj)
+	case *HoldRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._HoldRefused(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of JoinWaitingListResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
 func (ec *executionContext) _JoinWaitingRoomResult(ctx context.Context, sel ast.SelectionSet, obj JoinWaitingRoomResult) graphql.Marshaler {
 	switch obj := (obj).(type) {
 	case nil:
@@ -66228,6 +68348,33 @@ func (ec *executionContext) _JoinWaitingRoomResult(ctx context.Context, sel ast.
 			return typedObj
 		} else {
 			panic(fmt.Errorf("unexpected type %T; non-generated variants of JoinWaitingRoomResult must implement graphql.Marshaler", obj))
+		}
+	}
+}
+
+func (ec *executionContext) _LeaveWaitingListResult(ctx context.Context, sel ast.SelectionSet, obj LeaveWaitingListResult) graphql.Marshaler {
+	switch obj := (obj).(type) {
+	case nil:
+		return graphql.Null
+	case WaitingListEntry:
+		return ec._WaitingListEntry(ctx, sel, &obj)
+	case *WaitingListEntry:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._WaitingListEntry(ctx, sel, obj)
+	case HoldRefused:
+		return ec._HoldRefused(ctx, sel, &obj)
+	case *HoldRefused:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._HoldRefused(ctx, sel, obj)
+	default:
+		if typedObj, ok := obj.(graphql.Marshaler); ok {
+			return typedObj
+		} else {
+			panic(fmt.Errorf("unexpected type %T; non-generated variants of LeaveWaitingListResult must implement graphql.Marshaler", obj))
 		}
 	}
 }
@@ -66270,6 +68417,13 @@ func (ec *executionContext) _Node(ctx context.Context, sel ast.SelectionSet, obj
 			return graphql.Null
 		}
 		return ec._WebhookEndpoint(ctx, sel, obj)
+	case WaitingListEntry:
+		return ec._WaitingListEntry(ctx, sel, &obj)
+	case *WaitingListEntry:
+		if obj == nil {
+			return graphql.Null
+		}
+		return ec._WaitingListEntry(ctx, sel, obj)
 	case Venue:
 		return ec._Venue(ctx, sel, &obj)
 	case *Venue:
@@ -70928,7 +73082,7 @@ func (ec *executionContext) _HoldLine(ctx context.Context, sel ast.SelectionSet,
 	return out
 }
 
-var holdRefusedImplementors = []string{"HoldRefused", "PlaceHoldResult", "ExtendHoldResult", "ReleaseHoldResult", "Refusal"}
+var holdRefusedImplementors = []string{"HoldRefused", "PlaceHoldResult", "ExtendHoldResult", "ReleaseHoldResult", "Refusal", "JoinWaitingListResult", "LeaveWaitingListResult"}
 
 func (ec *executionContext) _HoldRefused(ctx context.Context, sel ast.SelectionSet, obj *HoldRefused) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, holdRefusedImplementors)
@@ -72285,6 +74439,27 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "setTradeCodes":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_setTradeCodes(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "joinWaitingList":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_joinWaitingList(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "leaveWaitingList":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_leaveWaitingList(ctx, field)
+			})
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "setWaitingList":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_setWaitingList(ctx, field)
 			})
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
@@ -75304,6 +77479,24 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 				true, true,
 				func(ctx context.Context) graphql.Marshaler {
 					return ec._Query_tradeMessages(ctx, field)
+				})
+		case "waitingListEntry":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_waitingListEntry(ctx, field)
+				})
+		case "waitingListEntries":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_waitingListEntries(ctx, field)
+				})
+		case "waitingList":
+			out.ResolveRootConcurrently(innerCtx, ec.OperationContext, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Query_waitingList(ctx, field)
 				})
 		case "__type":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
@@ -79408,6 +81601,343 @@ func (ec *executionContext) _Viewer(ctx context.Context, sel ast.SelectionSet, o
 	return out
 }
 
+var waitingListImplementors = []string{"WaitingList"}
+
+func (ec *executionContext) _WaitingList(ctx context.Context, sel ast.SelectionSet, obj *WaitingList) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, waitingListImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WaitingList")
+		case "showId":
+			out.Values[i] = ec._WaitingList_showId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "propertyId":
+			out.Values[i] = ec._WaitingList_propertyId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "open":
+			out.Values[i] = ec._WaitingList_open(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "offerSeconds":
+			out.Values[i] = ec._WaitingList_offerSeconds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "maxEntries":
+			out.Values[i] = ec._WaitingList_maxEntries(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "waiting":
+			out.Values[i] = ec._WaitingList_waiting(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "offered":
+			out.Values[i] = ec._WaitingList_offered(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "oldestJoinedAt":
+			out.Values[i] = ec._WaitingList_oldestJoinedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "entries":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._WaitingList_entries(ctx, field, obj)
+				})
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var waitingListEntryImplementors = []string{"WaitingListEntry", "Node", "JoinWaitingListResult", "LeaveWaitingListResult"}
+
+func (ec *executionContext) _WaitingListEntry(ctx context.Context, sel ast.SelectionSet, obj *WaitingListEntry) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, waitingListEntryImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WaitingListEntry")
+		case "id":
+			out.Values[i] = ec._WaitingListEntry_id(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "state":
+			out.Values[i] = ec._WaitingListEntry_state(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "showId":
+			out.Values[i] = ec._WaitingListEntry_showId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "propertyId":
+			out.Values[i] = ec._WaitingListEntry_propertyId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "channelId":
+			out.Values[i] = ec._WaitingListEntry_channelId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "lines":
+			out.Values[i] = ec._WaitingListEntry_lines(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "joinedAt":
+			out.Values[i] = ec._WaitingListEntry_joinedAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "expiresAt":
+			out.Values[i] = ec._WaitingListEntry_expiresAt(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "offeredAt":
+			out.Values[i] = ec._WaitingListEntry_offeredAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "endedAt":
+			out.Values[i] = ec._WaitingListEntry_endedAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "ahead":
+			out.Values[i] = ec._WaitingListEntry_ahead(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "holdId":
+			out.Values[i] = ec._WaitingListEntry_holdId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "hold":
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, false,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._WaitingListEntry_hold(ctx, field, obj)
+				})
+		case "version":
+			out.Values[i] = ec._WaitingListEntry_version(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var waitingListEntryConnectionImplementors = []string{"WaitingListEntryConnection"}
+
+func (ec *executionContext) _WaitingListEntryConnection(ctx context.Context, sel ast.SelectionSet, obj *WaitingListEntryConnection) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, waitingListEntryConnectionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WaitingListEntryConnection")
+		case "edges":
+			out.Values[i] = ec._WaitingListEntryConnection_edges(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "nodes":
+			out.Values[i] = ec._WaitingListEntryConnection_nodes(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "pageInfo":
+			out.Values[i] = ec._WaitingListEntryConnection_pageInfo(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var waitingListEntryEdgeImplementors = []string{"WaitingListEntryEdge"}
+
+func (ec *executionContext) _WaitingListEntryEdge(ctx context.Context, sel ast.SelectionSet, obj *WaitingListEntryEdge) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, waitingListEntryEdgeImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WaitingListEntryEdge")
+		case "cursor":
+			out.Values[i] = ec._WaitingListEntryEdge_cursor(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "node":
+			out.Values[i] = ec._WaitingListEntryEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
+var waitingListLineImplementors = []string{"WaitingListLine"}
+
+func (ec *executionContext) _WaitingListLine(ctx context.Context, sel ast.SelectionSet, obj *WaitingListLine) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, waitingListLineImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferred := graphql.NewDeferredGroup(ctx)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("WaitingListLine")
+		case "kind":
+			out.Values[i] = ec._WaitingListLine_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "quantity":
+			out.Values[i] = ec._WaitingListLine_quantity(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "poolId":
+			out.Values[i] = ec._WaitingListLine_poolId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "showId":
+			out.Values[i] = ec._WaitingListLine_showId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "priceLevelIds":
+			out.Values[i] = ec._WaitingListLine_priceLevelIds(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "sections":
+			out.Values[i] = ec._WaitingListLine_sections(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "accessible":
+			out.Values[i] = ec._WaitingListLine_accessible(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "allowSplit":
+			out.Values[i] = ec._WaitingListLine_allowSplit(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "roomTypeId":
+			out.Values[i] = ec._WaitingListLine_roomTypeId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "checkIn":
+			out.Values[i] = ec._WaitingListLine_checkIn(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "checkOut":
+			out.Values[i] = ec._WaitingListLine_checkOut(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	if n := len(deferred.Defers); n > 0 {
+		atomic.AddInt32(&ec.Deferred, int32(min(n, math.MaxInt32)))
+		ec.ProcessDeferredGroup(deferred)
+	}
+
+	return out
+}
+
 var waitingRoomImplementors = []string{"WaitingRoom"}
 
 func (ec *executionContext) _WaitingRoom(ctx context.Context, sel ast.SelectionSet, obj *WaitingRoom) graphql.Marshaler {
@@ -82399,6 +84929,19 @@ func (ec *executionContext) unmarshalNInviteMemberInput2githubᚗcomᚋholdfast�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNJoinWaitingListInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐJoinWaitingListInput(ctx context.Context, v any) (JoinWaitingListInput, error) {
+	res, err := ec.unmarshalInputJoinWaitingListInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNJoinWaitingListResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐJoinWaitingListResult(ctx context.Context, sel ast.SelectionSet, v JoinWaitingListResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "JoinWaitingListResult!")
+		return graphql.Null
+	}
+	return ec._JoinWaitingListResult(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNJoinWaitingRoomInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐJoinWaitingRoomInput(ctx context.Context, v any) (JoinWaitingRoomInput, error) {
 	res, err := ec.unmarshalInputJoinWaitingRoomInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -82544,6 +85087,19 @@ func (ec *executionContext) unmarshalNLatePayment2githubᚗcomᚋholdfastᚋhold
 
 func (ec *executionContext) marshalNLatePayment2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐLatePayment(ctx context.Context, sel ast.SelectionSet, v LatePayment) graphql.Marshaler {
 	return v
+}
+
+func (ec *executionContext) unmarshalNLeaveWaitingListInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐLeaveWaitingListInput(ctx context.Context, v any) (LeaveWaitingListInput, error) {
+	res, err := ec.unmarshalInputLeaveWaitingListInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNLeaveWaitingListResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐLeaveWaitingListResult(ctx context.Context, sel ast.SelectionSet, v LeaveWaitingListResult) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "LeaveWaitingListResult!")
+		return graphql.Null
+	}
+	return ec._LeaveWaitingListResult(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNMarkNoShowResult2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐMarkNoShowResult(ctx context.Context, sel ast.SelectionSet, v MarkNoShowResult) graphql.Marshaler {
@@ -84490,6 +87046,11 @@ func (ec *executionContext) unmarshalNSetTradeCodesInput2githubᚗcomᚋholdfast
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNSetWaitingListInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetWaitingListInput(ctx context.Context, v any) (SetWaitingListInput, error) {
+	res, err := ec.unmarshalInputSetWaitingListInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNSetWalkTermsInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐSetWalkTermsInput(ctx context.Context, v any) (SetWalkTermsInput, error) {
 	res, err := ec.unmarshalInputSetWalkTermsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -85233,6 +87794,111 @@ func (ec *executionContext) marshalNViewer2ᚖgithubᚗcomᚋholdfastᚋholdfast
 		return graphql.Null
 	}
 	return ec._Viewer(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNWaitingList2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingList(ctx context.Context, sel ast.SelectionSet, v *WaitingList) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "WaitingList!")
+		return graphql.Null
+	}
+	return ec._WaitingList(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNWaitingListEntry2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntry(ctx context.Context, sel ast.SelectionSet, v WaitingListEntry) graphql.Marshaler {
+	return ec._WaitingListEntry(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNWaitingListEntry2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntryᚄ(ctx context.Context, sel ast.SelectionSet, v []WaitingListEntry) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNWaitingListEntry2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntry(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNWaitingListEntryConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntryConnection(ctx context.Context, sel ast.SelectionSet, v *WaitingListEntryConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "WaitingListEntryConnection!")
+		return graphql.Null
+	}
+	return ec._WaitingListEntryConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNWaitingListEntryEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntryEdge(ctx context.Context, sel ast.SelectionSet, v WaitingListEntryEdge) graphql.Marshaler {
+	return ec._WaitingListEntryEdge(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNWaitingListEntryEdge2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntryEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []WaitingListEntryEdge) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNWaitingListEntryEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntryEdge(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNWaitingListEntryState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntryState(ctx context.Context, v any) (WaitingListEntryState, error) {
+	var res WaitingListEntryState
+	err := res.UnmarshalGQL(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNWaitingListEntryState2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntryState(ctx context.Context, sel ast.SelectionSet, v WaitingListEntryState) graphql.Marshaler {
+	return v
+}
+
+func (ec *executionContext) marshalNWaitingListLine2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListLine(ctx context.Context, sel ast.SelectionSet, v WaitingListLine) graphql.Marshaler {
+	return ec._WaitingListLine(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNWaitingListLine2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListLineᚄ(ctx context.Context, sel ast.SelectionSet, v []WaitingListLine) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 100, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNWaitingListLine2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListLine(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNWaitingListLineInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListLineInput(ctx context.Context, v any) (WaitingListLineInput, error) {
+	res, err := ec.unmarshalInputWaitingListLineInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNWaitingListLineInput2ᚕgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListLineInputᚄ(ctx context.Context, v any) ([]WaitingListLineInput, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]WaitingListLineInput, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNWaitingListLineInput2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListLineInput(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
 }
 
 func (ec *executionContext) marshalNWaitingRoom2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingRoom(ctx context.Context, sel ast.SelectionSet, v *WaitingRoom) graphql.Marshaler {
@@ -86442,6 +89108,13 @@ func (ec *executionContext) marshalOVenue2ᚖgithubᚗcomᚋholdfastᚋholdfast�
 		return graphql.Null
 	}
 	return ec._Venue(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOWaitingListEntry2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWaitingListEntry(ctx context.Context, sel ast.SelectionSet, v *WaitingListEntry) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._WaitingListEntry(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOWalkTerms2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐWalkTerms(ctx context.Context, sel ast.SelectionSet, v *WalkTerms) graphql.Marshaler {

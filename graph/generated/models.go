@@ -15,6 +15,7 @@ import (
 	"github.com/holdfast/holdfast/inventory"
 	"github.com/holdfast/holdfast/payments"
 	"github.com/holdfast/holdfast/tenants"
+	"github.com/holdfast/holdfast/waitlist"
 )
 
 // The grant, or why the visitor is not let in.
@@ -62,9 +63,19 @@ type ImportChartResult interface {
 	IsImportChartResult()
 }
 
+// The entry, or why there is none.
+type JoinWaitingListResult interface {
+	IsJoinWaitingListResult()
+}
+
 // The place, or why there is none.
 type JoinWaitingRoomResult interface {
 	IsJoinWaitingRoomResult()
+}
+
+// The entry as it stands then, or why it was not left.
+type LeaveWaitingListResult interface {
+	IsLeaveWaitingListResult()
 }
 
 // The booking with its marks, or why it was refused.
@@ -1940,6 +1951,10 @@ func (HoldRefused) IsReleaseHoldResult() {}
 
 func (HoldRefused) IsRefusal() {}
 
+func (HoldRefused) IsJoinWaitingListResult() {}
+
+func (HoldRefused) IsLeaveWaitingListResult() {}
+
 // A page of the provider. The payment's redirectUrl says where the buyer has to go; the page ends with
 // the payment's window.
 type HostedPaymentInput struct {
@@ -2004,6 +2019,17 @@ type InviteMemberInput struct {
 	Email string `json:"email"`
 	// The box office that the member sells through; none for who sells nothing.
 	Channel *string `json:"channel"`
+}
+
+// A wish for a waiting list.
+type JoinWaitingListInput struct {
+	// The request's own key, 1 to 255 characters: the same request again is answered with the same entry.
+	RequestKey string `json:"requestKey"`
+	// What to wait for, 1 to 20 parts of one show or one hotel, all or nothing.
+	Lines []WaitingListLineInput `json:"lines"`
+	// When the buyer stops waiting. Null waits as long as there is something to wait for: until the sale of the
+	// show ends, or the first day of arrival is over. No entry outlives the guest's session.
+	Until *time.Time `json:"until"`
 }
 
 // Who joins a waiting room.
@@ -2100,6 +2126,14 @@ type LackingRoom struct {
 	Message string `json:"message"`
 	// How it could be split over rooms, as far as there are any.
 	Proposal []RoomSpan `json:"proposal"`
+}
+
+// Which entry to take out.
+type LeaveWaitingListInput struct {
+	// The request's own key, 1 to 255 characters.
+	RequestKey string `json:"requestKey"`
+	// The entry.
+	WaitingListEntry string `json:"waitingListEntry"`
 }
 
 // A person who works for the tenant, and signs in with an identity provider.
@@ -4098,6 +4132,22 @@ type SetTradeCodesInput struct {
 	RoomTypes []RoomTypeCodeInput `json:"roomTypes"`
 }
 
+// What to set of a waiting list; null leaves a value as it is. Exactly one of show and property is given.
+type SetWaitingListInput struct {
+	// The show.
+	Show *string `json:"show"`
+	// The hotel.
+	Property *string `json:"property"`
+	// Whether one may join, and those who wait are served. A list that was never set is closed.
+	Open *bool `json:"open"`
+	// For how many seconds what comes free is held for whoever it is offered to, 60 to 172800; 1800 when never
+	// set. Offers that were made keep their time.
+	OfferSeconds *int64 `json:"offerSeconds"`
+	// How many may wait and be offered something at one time, 1 to 5000; 1000 when never set. A smaller number
+	// puts nobody out.
+	MaxEntries *int64 `json:"maxEntries"`
+}
+
 // What it costs a hotel to send guests elsewhere, for each room, in its currency: each 0 to 1000000000.
 type SetWalkTermsInput struct {
 	// The hotel.
@@ -4864,6 +4914,120 @@ type Viewer struct {
 	ChannelSuspended bool `json:"channelSuspended"`
 	// The guest session that was presented, if any.
 	SessionID *string `json:"sessionId"`
+}
+
+// The waiting list of a show or a hotel: who waits for units that are sold out. One that was never set is
+// closed and empty.
+type WaitingList struct {
+	// The show's id.
+	ShowID *string `json:"showId"`
+	// The hotel's id.
+	PropertyID *string `json:"propertyId"`
+	// Whether one may join, and those who wait are served.
+	Open bool `json:"open"`
+	// For how many seconds what comes free is held for whoever it is offered to.
+	OfferSeconds int64 `json:"offerSeconds"`
+	// How many may wait and be offered something at one time.
+	MaxEntries int64 `json:"maxEntries"`
+	// How many wait.
+	Waiting int64 `json:"waiting"`
+	// For how many something is held at present.
+	Offered int64 `json:"offered"`
+	// When the first in line joined; null when nobody waits.
+	OldestJoinedAt *time.Time     `json:"oldestJoinedAt"`
+	Source         waitlist.Scope `json:"-"`
+}
+
+// One buyer's wish in a waiting list, all or nothing.
+type WaitingListEntry struct {
+	// The public id. Knowing it is not enough to see or leave.
+	ID string `json:"id"`
+	// Where it stands.
+	State WaitingListEntryState `json:"state"`
+	// The show whose list it is in.
+	ShowID *string `json:"showId"`
+	// The hotel whose list it is in.
+	PropertyID *string `json:"propertyId"`
+	// The channel through which it came, and through which it is served.
+	ChannelID string `json:"channelId"`
+	// What is waited for.
+	Lines []WaitingListLine `json:"lines"`
+	// When it joined.
+	JoinedAt time.Time `json:"joinedAt"`
+	// Until when it waits.
+	ExpiresAt time.Time `json:"expiresAt"`
+	// When something was held for it; null when nothing was.
+	OfferedAt *time.Time `json:"offeredAt"`
+	// When it was over; null while it is not.
+	EndedAt *time.Time `json:"endedAt"`
+	// How many wait before it, whatever they wait for, at the moment of this answer: who waits for something else
+	// may be served first. Null when it does not wait.
+	Ahead *int64 `json:"ahead"`
+	// The hold that was placed for it. It is bought, released and expires like any other.
+	HoldID *string `json:"holdId"`
+	// Grows by one with each change.
+	Version int64            `json:"version"`
+	Source  inventory.HoldID `json:"-"`
+}
+
+func (WaitingListEntry) IsNode() {}
+
+func (WaitingListEntry) IsJoinWaitingListResult() {}
+
+func (WaitingListEntry) IsLeaveWaitingListResult() {}
+
+// A page of entries.
+type WaitingListEntryConnection struct {
+	// The entries with their cursors.
+	Edges []WaitingListEntryEdge `json:"edges"`
+	// The entries alone.
+	Nodes []WaitingListEntry `json:"nodes"`
+	// Whether and where the list goes on.
+	PageInfo PageInfo `json:"pageInfo"`
+}
+
+// An entry in a page.
+type WaitingListEntryEdge struct {
+	// Where the entry stands in the list.
+	Cursor string `json:"cursor"`
+	// The entry.
+	Node WaitingListEntry `json:"node"`
+}
+
+// One part of what is waited for. Its other parts come with it or not at all.
+type WaitingListLine struct {
+	// What sort of unit it is; for a stay the nights.
+	Kind UnitKind `json:"kind"`
+	// How many units, seats or rooms.
+	Quantity int64 `json:"quantity"`
+	// The pool.
+	PoolID *string `json:"poolId"`
+	// The show of seats.
+	ShowID *string `json:"showId"`
+	// The price levels of which the seats may be; empty is any.
+	PriceLevelIds []string `json:"priceLevelIds"`
+	// The sections in which the seats may be; empty is any.
+	Sections []string `json:"sections"`
+	// How many of the seats are places for wheelchairs.
+	Accessible int64 `json:"accessible"`
+	// Whether the seats may be in several rows.
+	AllowSplit bool `json:"allowSplit"`
+	// The room type.
+	RoomTypeID *string `json:"roomTypeId"`
+	// The date of arrival.
+	CheckIn *civil.Date `json:"checkIn"`
+	// The date of departure.
+	CheckOut *civil.Date `json:"checkOut"`
+}
+
+// One part of a wish. Exactly one field is given.
+type WaitingListLineInput struct {
+	// A quantity of a pool.
+	Pool *PoolQuantityInput `json:"pool"`
+	// Seats that are chosen for the buyer.
+	BestAvailable *BestAvailableInput `json:"bestAvailable"`
+	// Rooms on every night of a stay.
+	Stay *StayInput `json:"stay"`
 }
 
 // The waiting room of a show: it lets guests in at a rate. Who joins in the opening window draws a random
@@ -5782,6 +5946,8 @@ const (
 	ChangeEventTypeAllotmentCancelled ChangeEventType = "ALLOTMENT_CANCELLED"
 	// Seats that were set aside for a channel or the house are for sale through every channel.
 	ChangeEventTypeBlockReleased ChangeEventType = "BLOCK_RELEASED"
+	// What somebody waits for is held for them, for a time; the entry names the hold.
+	ChangeEventTypeWaitinglistOffered ChangeEventType = "WAITINGLIST_OFFERED"
 	// Somebody tests the endpoint. Nothing happened.
 	ChangeEventTypeEndpointPing ChangeEventType = "ENDPOINT_PING"
 )
@@ -5807,12 +5973,13 @@ var AllChangeEventType = []ChangeEventType{
 	ChangeEventTypeAllotmentReleased,
 	ChangeEventTypeAllotmentCancelled,
 	ChangeEventTypeBlockReleased,
+	ChangeEventTypeWaitinglistOffered,
 	ChangeEventTypeEndpointPing,
 }
 
 func (e ChangeEventType) IsValid() bool {
 	switch e {
-	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeBookingNoShowSettled, ChangeEventTypeBookingRoomAssigned, ChangeEventTypeBookingRoomUnassigned, ChangeEventTypeBookingCheckedIn, ChangeEventTypeBookingCheckedOut, ChangeEventTypeRoomOutOfOrder, ChangeEventTypeBookingChanged, ChangeEventTypeBookingWalked, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeDisputeOpened, ChangeEventTypeDisputeWon, ChangeEventTypeDisputeLost, ChangeEventTypeAllotmentReleased, ChangeEventTypeAllotmentCancelled, ChangeEventTypeBlockReleased, ChangeEventTypeEndpointPing:
+	case ChangeEventTypeBookingConfirmed, ChangeEventTypeBookingCancelled, ChangeEventTypeBookingNoShow, ChangeEventTypeBookingNoShowSettled, ChangeEventTypeBookingRoomAssigned, ChangeEventTypeBookingRoomUnassigned, ChangeEventTypeBookingCheckedIn, ChangeEventTypeBookingCheckedOut, ChangeEventTypeRoomOutOfOrder, ChangeEventTypeBookingChanged, ChangeEventTypeBookingWalked, ChangeEventTypeRefundRequested, ChangeEventTypeRefundSucceeded, ChangeEventTypeRefundFailed, ChangeEventTypeDisputeOpened, ChangeEventTypeDisputeWon, ChangeEventTypeDisputeLost, ChangeEventTypeAllotmentReleased, ChangeEventTypeAllotmentCancelled, ChangeEventTypeBlockReleased, ChangeEventTypeWaitinglistOffered, ChangeEventTypeEndpointPing:
 		return true
 	}
 	return false
@@ -7338,6 +7505,12 @@ const (
 	RefusalCodeAmountNotDue RefusalCode = "AMOUNT_NOT_DUE"
 	// The night has room again, the rooms of the proposal are gone, or it would cost something else now.
 	RefusalCodeProposalStale RefusalCode = "PROPOSAL_STALE"
+	// Nobody may join this waiting list at present.
+	RefusalCodeWaitingListClosed RefusalCode = "WAITING_LIST_CLOSED"
+	// The waiting list is full.
+	RefusalCodeWaitingListFull RefusalCode = "WAITING_LIST_FULL"
+	// The buyer waits for as much as one buyer may.
+	RefusalCodeWaitingListLimit RefusalCode = "WAITING_LIST_LIMIT"
 	// Too many want the same units at this moment; try again after retryAfterMs.
 	RefusalCodeBusy RefusalCode = "BUSY"
 	// The selection would leave this one seat alone between others that are taken.
@@ -7422,6 +7595,9 @@ var AllRefusalCode = []RefusalCode{
 	RefusalCodeChangeClosed,
 	RefusalCodeAmountNotDue,
 	RefusalCodeProposalStale,
+	RefusalCodeWaitingListClosed,
+	RefusalCodeWaitingListFull,
+	RefusalCodeWaitingListLimit,
 	RefusalCodeBusy,
 	RefusalCodeOrphanSeat,
 	RefusalCodeCompanionSeat,
@@ -7432,7 +7608,7 @@ var AllRefusalCode = []RefusalCode{
 
 func (e RefusalCode) IsValid() bool {
 	switch e {
-	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodeTooEarlyToBook, RefusalCodeTooLateToBook, RefusalCodeRatePlanClosed, RefusalCodeTooManyGuests, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeRoomTaken, RefusalCodeRoomOutOfOrder, RefusalCodeRoomRetired, RefusalCodeRoomOfOtherType, RefusalCodeNoSingleRoom, RefusalCodeNoRoom, RefusalCodeNoRoomAssigned, RefusalCodeOutOfOrderOverlap, RefusalCodeOutOfOrderEnded, RefusalCodeNotDue, RefusalCodeCheckedIn, RefusalCodeNotCheckedIn, RefusalCodeNightsLeft, RefusalCodeNotNoShow, RefusalCodeChangeClosed, RefusalCodeAmountNotDue, RefusalCodeProposalStale, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether, RefusalCodePromotionCodeInvalid, RefusalCodePromotionUsedUp:
+	case RefusalCodeSoldOut, RefusalCodeHeldByOther, RefusalCodeHeldByYou, RefusalCodeInOtherBlock, RefusalCodeNoSuchSeat, RefusalCodeNoSuchNight, RefusalCodeStopSell, RefusalCodeClosedToArrival, RefusalCodeClosedToDeparture, RefusalCodeMinStayArrival, RefusalCodeMaxStayArrival, RefusalCodeMinStayThrough, RefusalCodeMaxStayThrough, RefusalCodeHouseFull, RefusalCodeSaleNotOpen, RefusalCodeSaleClosed, RefusalCodeChannelSuspended, RefusalCodeNotSoldByChannel, RefusalCodeNotInBlock, RefusalCodeBlockReleased, RefusalCodeLimitPerHold, RefusalCodeLimitPerBuyer, RefusalCodeLimitPerInstrument, RefusalCodeStayTooLong, RefusalCodeTooEarlyToBook, RefusalCodeTooLateToBook, RefusalCodeRatePlanClosed, RefusalCodeTooManyGuests, RefusalCodePriceChanged, RefusalCodeHoldExpired, RefusalCodeHoldEnded, RefusalCodePaymentInProgress, RefusalCodeNoExtensionLeft, RefusalCodeRequestKeyReused, RefusalCodeNotBooked, RefusalCodePresaleCodeInvalid, RefusalCodePresaleCodeUsedUp, RefusalCodeCancellationClosed, RefusalCodeFeeChanged, RefusalCodeRefundTooHigh, RefusalCodeRefundNotFailed, RefusalCodeAllotmentSold, RefusalCodeAllotmentEnded, RefusalCodeAllotmentTentative, RefusalCodeAdmissionRequired, RefusalCodeAdmissionTokenInvalid, RefusalCodeAdmissionUsed, RefusalCodeNotYourTurn, RefusalCodeWaitingRoomNotOpen, RefusalCodeWaitingRoomPaused, RefusalCodeWaitingRoomClosed, RefusalCodeVerificationRequired, RefusalCodeRoomTaken, RefusalCodeRoomOutOfOrder, RefusalCodeRoomRetired, RefusalCodeRoomOfOtherType, RefusalCodeNoSingleRoom, RefusalCodeNoRoom, RefusalCodeNoRoomAssigned, RefusalCodeOutOfOrderOverlap, RefusalCodeOutOfOrderEnded, RefusalCodeNotDue, RefusalCodeCheckedIn, RefusalCodeNotCheckedIn, RefusalCodeNightsLeft, RefusalCodeNotNoShow, RefusalCodeChangeClosed, RefusalCodeAmountNotDue, RefusalCodeProposalStale, RefusalCodeWaitingListClosed, RefusalCodeWaitingListFull, RefusalCodeWaitingListLimit, RefusalCodeBusy, RefusalCodeOrphanSeat, RefusalCodeCompanionSeat, RefusalCodeNotTogether, RefusalCodePromotionCodeInvalid, RefusalCodePromotionUsedUp:
 		return true
 	}
 	return false
@@ -8647,6 +8823,79 @@ func (e *UnresolvedReason) UnmarshalJSON(b []byte) error {
 }
 
 func (e UnresolvedReason) MarshalJSON() ([]byte, error) {
+	var buf bytes.Buffer
+	e.MarshalGQL(&buf)
+	return buf.Bytes(), nil
+}
+
+// Where an entry of a waiting list stands.
+type WaitingListEntryState string
+
+const (
+	// It is in line.
+	WaitingListEntryStateWaiting WaitingListEntryState = "WAITING"
+	// All that it is for is held for the buyer.
+	WaitingListEntryStateOffered WaitingListEntryState = "OFFERED"
+	// The buyer bought what was offered.
+	WaitingListEntryStateServed WaitingListEntryState = "SERVED"
+	// The buyer released what was offered.
+	WaitingListEntryStateDeclined WaitingListEntryState = "DECLINED"
+	// The offer's time passed.
+	WaitingListEntryStateLapsed WaitingListEntryState = "LAPSED"
+	// The buyer left the list.
+	WaitingListEntryStateLeft WaitingListEntryState = "LEFT"
+	// It waited until there was nothing to wait for any more.
+	WaitingListEntryStateExpired WaitingListEntryState = "EXPIRED"
+)
+
+var AllWaitingListEntryState = []WaitingListEntryState{
+	WaitingListEntryStateWaiting,
+	WaitingListEntryStateOffered,
+	WaitingListEntryStateServed,
+	WaitingListEntryStateDeclined,
+	WaitingListEntryStateLapsed,
+	WaitingListEntryStateLeft,
+	WaitingListEntryStateExpired,
+}
+
+func (e WaitingListEntryState) IsValid() bool {
+	switch e {
+	case WaitingListEntryStateWaiting, WaitingListEntryStateOffered, WaitingListEntryStateServed, WaitingListEntryStateDeclined, WaitingListEntryStateLapsed, WaitingListEntryStateLeft, WaitingListEntryStateExpired:
+		return true
+	}
+	return false
+}
+
+func (e WaitingListEntryState) String() string {
+	return string(e)
+}
+
+func (e *WaitingListEntryState) UnmarshalGQL(v any) error {
+	str, ok := v.(string)
+	if !ok {
+		return fmt.Errorf("enums must be strings")
+	}
+
+	*e = WaitingListEntryState(str)
+	if !e.IsValid() {
+		return fmt.Errorf("%s is not a valid WaitingListEntryState", str)
+	}
+	return nil
+}
+
+func (e WaitingListEntryState) MarshalGQL(w io.Writer) {
+	_, _ = fmt.Fprint(w, strconv.Quote(e.String()))
+}
+
+func (e *WaitingListEntryState) UnmarshalJSON(b []byte) error {
+	s, err := strconv.Unquote(string(b))
+	if err != nil {
+		return err
+	}
+	return e.UnmarshalGQL(s)
+}
+
+func (e WaitingListEntryState) MarshalJSON() ([]byte, error) {
 	var buf bytes.Buffer
 	e.MarshalGQL(&buf)
 	return buf.Bytes(), nil

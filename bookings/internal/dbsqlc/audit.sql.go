@@ -1997,3 +1997,62 @@ func (q *Queries) AuditStockPlaces(ctx context.Context, arg AuditStockPlacesPara
 	}
 	return items, nil
 }
+
+const auditWaitingEntries = `-- name: AuditWaitingEntries :many
+SELECT e.tenant_id, e.region, e.id, e.state, count(*) OVER () AS violations
+FROM waiting_entries e
+LEFT JOIN holds h ON h.tenant_id = e.tenant_id AND h.region = e.region AND h.id = e.hold_id
+LEFT JOIN (
+    SELECT o.tenant_id, o.region, o.entity_id, count(*) AS told
+    FROM outbox_events o
+    WHERE o.entity_kind = 'waiting_entry' AND o.type = 'waitinglist.offered'
+    GROUP BY o.tenant_id, o.region, o.entity_id) AS t ON t.tenant_id = e.tenant_id AND t.region = e.region AND t.entity_id = e.id
+WHERE ($1::boolean OR e.tenant_id = $2::uuid)
+    AND (COALESCE(t.told, 0) > CASE WHEN e.hold_id IS NULL THEN 0 ELSE 1 END
+        OR (e.hold_id IS NOT NULL AND (h.id IS NULL OR h.buyer_kind <> e.buyer_kind OR h.buyer_id <> e.buyer_id OR h.channel_id <> e.channel_id
+            OR (e.state = 'SERVED' AND h.state <> 'CONFIRMED') OR (e.state = 'DECLINED' AND h.state <> 'RELEASED')
+            OR (e.state = 'LAPSED' AND h.state <> 'EXPIRED'))))
+ORDER BY violations
+LIMIT $3
+`
+
+type AuditWaitingEntriesParams struct {
+	EveryTenant bool
+	TenantID    uuid.UUID
+	MaxExamples int32
+}
+
+type AuditWaitingEntriesRow struct {
+	TenantID   uuid.UUID
+	Region     string
+	ID         uuid.UUID
+	State      string
+	Violations int64
+}
+
+// An entry of a waiting list whose hold is not its buyer's, became something else, or was told twice.
+func (q *Queries) AuditWaitingEntries(ctx context.Context, arg AuditWaitingEntriesParams) ([]AuditWaitingEntriesRow, error) {
+	rows, err := q.db.Query(ctx, auditWaitingEntries, arg.EveryTenant, arg.TenantID, arg.MaxExamples)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditWaitingEntriesRow
+	for rows.Next() {
+		var i AuditWaitingEntriesRow
+		if err := rows.Scan(
+			&i.TenantID,
+			&i.Region,
+			&i.ID,
+			&i.State,
+			&i.Violations,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}

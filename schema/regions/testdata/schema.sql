@@ -33,6 +33,8 @@ ALTER TABLE "members" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "properties" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "property_places" SET LOCALITY GLOBAL;
+-- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "rounding_rules" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "sales_terms" SET LOCALITY GLOBAL;
@@ -41,7 +43,11 @@ ALTER TABLE "tax_rates" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "tenants" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "trade_hotels" SET LOCALITY GLOBAL;
+-- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "venues" SET LOCALITY GLOBAL;
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "walk_terms" SET LOCALITY GLOBAL;
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "webhook_endpoints" SET LOCALITY GLOBAL;
 -- Where a row lives follows from its region; a code that is not mapped is refused.
@@ -97,9 +103,17 @@ ALTER TABLE "channel_rate_plans" ADD COLUMN "crdb_region" crdb_internal_region N
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "channel_rate_plans" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "checked_in_rooms" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "checked_in_rooms" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "checkouts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "checkouts" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "compensations" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "compensations" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "disputes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
@@ -157,6 +171,18 @@ ALTER TABLE "night_rates" ADD COLUMN "crdb_region" crdb_internal_region NOT VISI
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "night_rates" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "no_show_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "no_show_lines" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "no_show_releases" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "no_show_releases" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "out_of_order_periods" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "out_of_order_periods" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "outbox_events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "outbox_events" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
@@ -188,6 +214,10 @@ ALTER TABLE "payment_repairs" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 ALTER TABLE "payment_reviews" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "payment_reviews" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "physical_rooms" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "physical_rooms" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "pool_counters" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
@@ -241,6 +271,10 @@ ALTER TABLE "requests" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "requests" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "room_nights" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "room_nights" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "room_types" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "room_types" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
@@ -265,6 +299,10 @@ ALTER TABLE "shows" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NO
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "shows" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "stay_changes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "stay_changes" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "stay_charges" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "stay_charges" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
@@ -272,6 +310,26 @@ ALTER TABLE "stay_charges" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 ALTER TABLE "stay_prices" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.
 ALTER TABLE "stay_prices" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "trade_calendar_nights" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "trade_calendar_nights" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "trade_messages" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "trade_messages" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "trade_room_types" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "trade_room_types" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "waiting_entries" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "waiting_entries" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "waiting_lists" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "waiting_lists" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "waiting_room_counts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
 -- Moves each row to its region; rewrites every index of the table.

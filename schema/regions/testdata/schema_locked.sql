@@ -85,6 +85,12 @@ ALTER TABLE "properties" SET LOCALITY GLOBAL;
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "properties" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "property_places" SET (schema_locked = false);
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "property_places" SET LOCALITY GLOBAL;
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "property_places" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "rounding_rules" SET (schema_locked = false);
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "rounding_rules" SET LOCALITY GLOBAL;
@@ -109,11 +115,23 @@ ALTER TABLE "tenants" SET LOCALITY GLOBAL;
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "tenants" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "trade_hotels" SET (schema_locked = false);
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "trade_hotels" SET LOCALITY GLOBAL;
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "trade_hotels" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "venues" SET (schema_locked = false);
 -- A directory: read in every region without leaving it, written rarely.
 ALTER TABLE "venues" SET LOCALITY GLOBAL;
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "venues" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "walk_terms" SET (schema_locked = false);
+-- A directory: read in every region without leaving it, written rarely.
+ALTER TABLE "walk_terms" SET LOCALITY GLOBAL;
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "walk_terms" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "webhook_endpoints" SET (schema_locked = false);
 -- A directory: read in every region without leaving it, written rarely.
@@ -225,6 +243,14 @@ ALTER TABLE "channel_rate_plans" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "channel_rate_plans" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "checked_in_rooms" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "checked_in_rooms" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "checked_in_rooms" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "checked_in_rooms" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "checkouts" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "checkouts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
@@ -232,6 +258,14 @@ ALTER TABLE "checkouts" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBL
 ALTER TABLE "checkouts" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "checkouts" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "compensations" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "compensations" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "compensations" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "compensations" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "disputes" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
@@ -345,6 +379,30 @@ ALTER TABLE "night_rates" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "night_rates" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "no_show_lines" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "no_show_lines" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "no_show_lines" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "no_show_lines" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "no_show_releases" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "no_show_releases" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "no_show_releases" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "no_show_releases" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "out_of_order_periods" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "out_of_order_periods" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "out_of_order_periods" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "out_of_order_periods" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "outbox_events" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "outbox_events" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
@@ -408,6 +466,14 @@ ALTER TABLE "payment_reviews" ADD COLUMN "crdb_region" crdb_internal_region NOT 
 ALTER TABLE "payment_reviews" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "payment_reviews" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "physical_rooms" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "physical_rooms" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "physical_rooms" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "physical_rooms" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "pool_counters" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
@@ -513,6 +579,14 @@ ALTER TABLE "requests" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "requests" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "room_nights" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "room_nights" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "room_nights" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "room_nights" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "room_types" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "room_types" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
@@ -561,6 +635,14 @@ ALTER TABLE "shows" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "shows" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "stay_changes" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "stay_changes" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "stay_changes" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "stay_changes" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "stay_charges" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.
 ALTER TABLE "stay_charges" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
@@ -576,6 +658,46 @@ ALTER TABLE "stay_prices" ADD COLUMN "crdb_region" crdb_internal_region NOT VISI
 ALTER TABLE "stay_prices" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
 -- Locks the table again, as v26.1 and later do by default.
 ALTER TABLE "stay_prices" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "trade_calendar_nights" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "trade_calendar_nights" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "trade_calendar_nights" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "trade_calendar_nights" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "trade_messages" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "trade_messages" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "trade_messages" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "trade_messages" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "trade_room_types" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "trade_room_types" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "trade_room_types" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "trade_room_types" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "waiting_entries" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "waiting_entries" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "waiting_entries" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "waiting_entries" SET (schema_locked = true);
+-- SET LOCALITY does not unlock the table by itself; this has to stand alone.
+ALTER TABLE "waiting_lists" SET (schema_locked = false);
+-- Where a row lives follows from its region; a code that is not mapped is refused.
+ALTER TABLE "waiting_lists" ADD COLUMN "crdb_region" crdb_internal_region NOT VISIBLE NOT NULL AS (CASE region WHEN 'ap' THEN 'asia-southeast1' WHEN 'eu' THEN 'europe-west1' WHEN 'us' THEN 'us-east1' WHEN 'xx' THEN 'europe-west1' END) STORED;
+-- Moves each row to its region; rewrites every index of the table.
+ALTER TABLE "waiting_lists" SET LOCALITY REGIONAL BY ROW AS "crdb_region";
+-- Locks the table again, as v26.1 and later do by default.
+ALTER TABLE "waiting_lists" SET (schema_locked = true);
 -- SET LOCALITY does not unlock the table by itself; this has to stand alone.
 ALTER TABLE "waiting_room_counts" SET (schema_locked = false);
 -- Where a row lives follows from its region; a code that is not mapped is refused.

@@ -1,0 +1,2 @@
+DROP TABLE IF EXISTS waiting_entries;
+DROP TABLE IF EXISTS waiting_lists;
