@@ -227,10 +227,11 @@ func unitEvents(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, region 
 	return steps, nil
 }
 
-// storedActor is who did something, which rows keep as a kind and a UUID.
+// storedActor is who did something, which rows keep as a kind and a UUID, or as a public id.
 type storedActor struct {
 	kind tenants.BuyerKind
 	id   uuid.UUID
+	text string
 }
 
 // readStoredActor is zero when nobody did it.
@@ -238,15 +239,23 @@ func readStoredActor(stored string) storedActor {
 	kind, text, _ := strings.Cut(stored, " ")
 	id, err := uuid.Parse(text)
 	if err != nil {
-		return storedActor{}
+		var key tenants.KeyID
+		if key.UnmarshalText([]byte(stored)) == nil {
+			return storedActor{kind: tenants.BuyerKindKey, id: key.UUID}
+		}
+		return storedActor{text: stored}
 	}
 	return storedActor{kind: tenants.BuyerKind(kind), id: id}
 }
 
 // public is the public id of the guest's session, the member or the key.
 func (a storedActor) public(region ids.Region, acted tenants.Acted) string {
-	if a.kind == tenants.BuyerKindGuest {
+	switch a.kind {
+	case "":
+		return a.text
+	case tenants.BuyerKindGuest:
 		return tenants.SessionID{Region: region, UUID: a.id}.String()
+	case tenants.BuyerKindKey:
 	}
 	return acted.Actor(a.id)
 }
