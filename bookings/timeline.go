@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/holdfast/holdfast/bookings/internal/dbsqlc"
@@ -227,6 +228,16 @@ func stepsOfEvents(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, atte
 	if err != nil {
 		return nil, fmt.Errorf("list the events of payments: %w", err)
 	}
+	var by []uuid.UUID
+	for _, row := range rows {
+		if row.ReviewedBy != nil {
+			by = append(by, *row.ReviewedBy)
+		}
+	}
+	acted, err := tenants.WhoActed(ctx, tx, tenant, by)
+	if err != nil {
+		return nil, err
+	}
 	steps := make([]Step, 0, len(rows))
 	for _, row := range rows {
 		about := payments.AttemptID{Region: attempts[0].ID.Region, UUID: row.AttemptID}
@@ -237,7 +248,7 @@ func stepsOfEvents(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, atte
 		steps = append(steps, step)
 		if row.ReviewedAt != nil && row.ReviewedBy != nil {
 			steps = append(steps, Step{
-				At: *row.ReviewedAt, Kind: StepReviewed, Attempt: &about, Detail: row.ReviewNote, By: tenants.KeyID{UUID: *row.ReviewedBy}.String(),
+				At: *row.ReviewedAt, Kind: StepReviewed, Attempt: &about, Detail: row.ReviewNote, By: acted.Actor(*row.ReviewedBy),
 			})
 		}
 	}
@@ -287,9 +298,16 @@ func stepsOfReviews(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, hol
 	if err != nil {
 		return nil, fmt.Errorf("list decisions about a sale: %w", err)
 	}
+	by := make([]string, len(rows))
+	for i, row := range rows {
+		by[i] = row.ResolvedBy
+	}
+	if by, err = reviewers(ctx, tx, tenant, by...); err != nil {
+		return nil, err
+	}
 	steps := make([]Step, len(rows))
 	for i, row := range rows {
-		steps[i] = Step{At: row.ResolvedAt, Kind: StepReviewed, Detail: row.Note, By: row.ResolvedBy}
+		steps[i] = Step{At: row.ResolvedAt, Kind: StepReviewed, Detail: row.Note, By: by[i]}
 	}
 	return steps, nil
 }

@@ -1,6 +1,7 @@
 package bookings
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -158,7 +159,8 @@ func unresolvedOf(region ids.Region, row dbsqlc.UnresolvedPageRow) Unresolved {
 
 // Review is what a person has decided.
 type Review struct {
-	Item       ReviewItem
+	Item ReviewItem
+	// ResolvedBy is the public id of the key or the member.
 	ResolvedBy string
 	Note       string
 	ResolvedAt time.Time
@@ -200,7 +202,7 @@ func (s *Service) ResolveReview(ctx context.Context, actor tenants.Actor, item R
 		}
 		decided, err := queries.ReviewInsert(ctx, dbsqlc.ReviewInsertParams{
 			TenantID: actor.Tenant.UUID, Region: string(item.Region), SubjectKind: item.Subject, SubjectID: item.ID,
-			ResolvedBy: actor.Key.String(), Note: note, ResolvedAt: now,
+			ResolvedBy: actor.Author().Actor, Note: note, ResolvedAt: now,
 		})
 		if err != nil {
 			return Review{}, fmt.Errorf("keep a decision: %w", err)
@@ -216,7 +218,11 @@ func (s *Service) ResolveReview(ctx context.Context, actor tenants.Actor, item R
 		if err != nil {
 			return Review{}, fmt.Errorf("read a decision: %w", err)
 		}
-		return Review{Item: item, ResolvedBy: row.ResolvedBy, Note: row.Note, ResolvedAt: row.ResolvedAt}, nil
+		by, err := reviewers(ctx, tx, actor.Tenant, row.ResolvedBy)
+		if err != nil {
+			return Review{}, err
+		}
+		return Review{Item: item, ResolvedBy: by[0], Note: row.Note, ResolvedAt: row.ResolvedAt}, nil
 	})
 }
 
@@ -257,5 +263,30 @@ func resolveEventTx(ctx context.Context, tx pgx.Tx, actor tenants.Actor, item Re
 			return Review{}, err
 		}
 	}
-	return Review{Item: item, ResolvedBy: tenants.KeyID{UUID: *event.ReviewedBy}.String(), Note: event.ReviewNote, ResolvedAt: *event.ReviewedAt}, nil
+	by, err := reviewers(ctx, tx, actor.Tenant, tenants.KeyID{UUID: *event.ReviewedBy}.String())
+	if err != nil {
+		return Review{}, err
+	}
+	return Review{Item: item, ResolvedBy: by[0], Note: event.ReviewNote, ResolvedAt: *event.ReviewedAt}, nil
+}
+
+// reviewers are the public ids of who decided, of whom rows may keep a key's id where it was a member.
+func reviewers(ctx context.Context, tx pgx.Tx, tenant tenants.TenantID, kept ...string) ([]string, error) {
+	keys := make([]tenants.KeyID, len(kept))
+	named := make([]uuid.UUID, len(kept))
+	for i, text := range kept {
+		// What is no key's is a member's already.
+		if keys[i].UnmarshalText([]byte(text)) == nil {
+			named[i] = keys[i].UUID
+		}
+	}
+	acted, err := tenants.WhoActed(ctx, tx, tenant, named)
+	if err != nil {
+		return nil, err
+	}
+	public := make([]string, len(kept))
+	for i, text := range kept {
+		public[i] = cmp.Or(acted.Actor(named[i]), text)
+	}
+	return public, nil
 }

@@ -252,11 +252,9 @@ func allotmentStockView(s inventory.AllotmentStock) generated.AllotmentStock {
 }
 
 func allotmentChangeView(e inventory.AllotmentEntry) generated.AllotmentChange {
-	view := generated.AllotmentChange{Version: e.Version, Action: generated.AllotmentAction(e.Action), Units: e.Units, At: e.At}
-	if e.Key != nil {
-		view.KeyID = idOrNull(*e.Key)
+	return generated.AllotmentChange{
+		Version: e.Version, Action: generated.AllotmentAction(e.Action), KeyID: idOrNull(e.Key), Actor: orNull(e.Actor), Units: e.Units, At: e.At,
 	}
-	return view
 }
 
 func weekdayView(day time.Weekday) generated.Weekday {

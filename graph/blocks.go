@@ -270,7 +270,7 @@ func seatBlockView(b inventory.SeatBlock) generated.SeatBlock {
 }
 
 func blockChangeView(c inventory.BlockChange) generated.SeatBlockChange {
-	view := generated.SeatBlockChange{Kind: generated.SeatBlockChangeKind(c.Kind), Seats: c.Seats, KeyID: idOrNull(c.Key), Note: orNull(c.Note), At: c.At}
+	view := generated.SeatBlockChange{Kind: generated.SeatBlockChangeKind(c.Kind), Seats: c.Seats, KeyID: idOrNull(c.Key), Actor: orNull(c.Actor), Note: orNull(c.Note), At: c.At}
 	if c.Other != nil {
 		view.OtherBlockID = idOrNull(*c.Other)
 	}

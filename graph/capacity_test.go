@@ -148,6 +148,16 @@ func TestAnOverrideThroughTheAPI(t *testing.T) {
 func TestTheHistoryOfASeat(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, newServer(t, nil))
+	manager, signedIn := h.invite()
+	h.bind(manager.ID, "TENANT_OWNER", nil)
+	house := h.houseSeats(h.seats[0])
+	agency := h.createBlock(h.admin, vars{
+		"requestKey": key(), "show": h.show, "channel": h.partners, "note": "Until Friday", "seats": vars{"seats": h.seats[1:2]},
+	}).Block.ID
+	signedIn.get(`mutation($input: MoveSeatsInput!) { moveSeats(input: $input) { __typename } }`,
+		vars{"input": vars{"requestKey": key(), "fromBlock": house, "toBlock": agency, "seats": vars{"seats": h.seats[:1]}}}, new(any))
+	var done any
+	h.admin.get(`mutation($input: ReleaseSeatBlockInput!) { releaseSeatBlock(input: $input) { state } }`, vars{"input": vars{"requestKey": key(), "block": agency}}, &done)
 	guest := h.guest()
 	seat := vars{"seats": vars{"show": h.show, "seats": h.seats[:1]}}
 	hold := h.hold(guest, seat)
@@ -175,7 +185,8 @@ func TestTheHistoryOfASeat(t *testing.T) {
 		}
 		got = append(got, step.Change+" by "+who)
 	}
-	want := "CANCELLED by key, SOLD by sess, HELD by sess, RELEASED by sess, EXTENDED by sess, HELD by sess"
+	want := "CANCELLED by key, SOLD by sess, HELD by sess, RELEASED by sess, EXTENDED by sess, HELD by sess, " +
+		"UNBLOCKED by key, BLOCKED by member, UNBLOCKED by member, BLOCKED by key"
 	if text := strings.Join(got, ", "); text != want {
 		t.Errorf("got  %s\nwant %s", text, want)
 	}

@@ -62,7 +62,7 @@ func historyConnection(found []bookings.UnitEvent, more bool, err error) (*gener
 	var c generated.UnitEventConnection
 	c.Edges, c.Nodes, c.PageInfo = connect(found, more, func(e bookings.UnitEvent) string {
 		at := e.Cursor()
-		return encodeCursor(listHistory, at.At.UTC().Format(time.RFC3339Nano), at.Hold.String(), strconv.FormatInt(at.Ordinal, 10), strconv.FormatInt(at.Step, 10))
+		return encodeCursor(listHistory, at.At.UTC().Format(time.RFC3339Nano), at.Subject.String(), strconv.FormatInt(at.Ordinal, 10), strconv.FormatInt(at.Step, 10))
 	}, unitEventView, func(cursor string, node generated.UnitEvent) generated.UnitEventEdge {
 		return generated.UnitEventEdge{Cursor: cursor, Node: node}
 	})
@@ -79,25 +79,21 @@ func readHistoryCursor(d *decoder, after *string) *bookings.HistoryCursor {
 		return nil
 	}
 	at, timeErr := time.Parse(time.RFC3339Nano, key[0])
-	hold, holdErr := uuid.Parse(key[1])
+	subject, subjectErr := uuid.Parse(key[1])
 	ordinal, ordinalErr := strconv.ParseInt(key[2], 10, 64)
 	step, stepErr := strconv.ParseInt(key[3], 10, 64)
-	if timeErr != nil || holdErr != nil || ordinalErr != nil || stepErr != nil {
+	if timeErr != nil || subjectErr != nil || ordinalErr != nil || stepErr != nil {
 		d.refuse("after", errCursor)
 	}
-	return &bookings.HistoryCursor{At: at, Hold: hold, Ordinal: ordinal, Step: step}
+	return &bookings.HistoryCursor{At: at, Subject: subject, Ordinal: ordinal, Step: step}
 }
 
 func unitEventView(e bookings.UnitEvent) generated.UnitEvent {
-	view := generated.UnitEvent{
-		At: e.At, Change: generated.UnitChange(e.Change), Quantity: e.Quantity, HoldID: e.Hold.String(), ChannelID: e.Channel.String(),
-		Actor: orNull(e.Actor), Reason: orNull(e.Reason),
+	return generated.UnitEvent{
+		At: e.At, Change: generated.UnitChange(e.Change), Quantity: e.Quantity, HoldID: idOrNull(e.Hold), BookingID: idOrNull(e.Booking),
+		BlockID: idOrNull(e.Block), AllotmentID: idOrNull(e.Allotment), ChannelID: idOrNull(e.Channel),
+		Actor: orNull(e.Actor), Reason: orNull(e.Reason), Note: orNull(e.Note),
 	}
-	if !e.Booking.IsZero() {
-		id := e.Booking.String()
-		view.BookingID = &id
-	}
-	return view
 }
 
 // Occupancy is the resolver for the occupancy field.

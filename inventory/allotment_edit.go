@@ -83,6 +83,8 @@ type editedPart struct {
 	touched bool
 	// grows: there must be enough free for its size.
 	grows bool
+	// before is what it was when it was read; zero for a new one.
+	before allotmentPart
 }
 
 func (p *editedPart) set(state partState) { p.state, p.touched = state, true }
@@ -110,7 +112,10 @@ func lockAllotment(ctx context.Context, tx pgx.Tx, at place, id AllotmentID, by 
 		return nil, fmt.Errorf("read the nights of the allotment: %w", err)
 	}
 	for _, part := range parts {
-		e.parts[part.Night] = &editedPart{quantity: part.Quantity, state: partState(part.State), releaseAt: part.ReleaseAt}
+		e.parts[part.Night] = &editedPart{
+			quantity: part.Quantity, state: partState(part.State), releaseAt: part.ReleaseAt,
+			before: allotmentPart{quantity: part.Quantity, state: partState(part.State), releaseAt: part.ReleaseAt},
+		}
 	}
 	return e, nil
 }
@@ -283,6 +288,9 @@ func (s *Service) storeEditTx(ctx context.Context, tx pgx.Tx, e *edit, action Al
 		return err
 	}
 	if err := e.logTx(ctx, tx, action, a.Version+1, units); err != nil {
+		return err
+	}
+	if err := e.noteMovesTx(ctx, tx, a.Version+1); err != nil {
 		return err
 	}
 	if action != AllotmentActionReleased && action != AllotmentActionCancelled {

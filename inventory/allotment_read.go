@@ -39,8 +39,10 @@ type AllotmentStock struct {
 type AllotmentEntry struct {
 	Version int64
 	Action  AllotmentAction
-	// Key is whose command it was; nil means that the time of a release had come.
-	Key *tenants.KeyID
+	// Actor is the public id of the key or the member whose command it was; "" means that the time of a
+	// release had come. Key is the key, or zero.
+	Actor string
+	Key   tenants.KeyID
 	// Units is by how many units, over all nights, what it keeps from others grew; less than 0 is shrank.
 	Units int64
 	At    time.Time
@@ -255,11 +257,20 @@ func (s *Service) AllotmentHistory(ctx context.Context, actor tenants.Actor, id 
 	if more {
 		rows = rows[:limit]
 	}
+	by := make([]uuid.UUID, len(rows))
+	for i, row := range rows {
+		if row.KeyID != nil {
+			by[i] = *row.KeyID
+		}
+	}
+	acted, err := tenants.WhoActed(ctx, s.db.Pool(), actor.Tenant, by)
+	if err != nil {
+		return nil, false, db.Classify(err)
+	}
 	entries := make([]AllotmentEntry, len(rows))
 	for i, row := range rows {
-		entries[i] = AllotmentEntry{Version: row.Version, Action: AllotmentAction(row.Action), Units: row.Units, At: row.OccurredAt}
-		if row.KeyID != nil {
-			entries[i].Key = &tenants.KeyID{UUID: *row.KeyID}
+		entries[i] = AllotmentEntry{
+			Version: row.Version, Action: AllotmentAction(row.Action), Actor: acted.Actor(by[i]), Key: acted.Key(by[i]), Units: row.Units, At: row.OccurredAt,
 		}
 	}
 	return entries, more, nil

@@ -97,10 +97,12 @@ type BlockChange struct {
 	Other *BlockID
 	// Hold took seats across the block, or is nil.
 	Hold *HoldID
-	// Key is the key that did it; zero when the block's moment had come.
-	Key  tenants.KeyID
-	Note string
-	At   time.Time
+	// Actor is the public id of the key or the member that did it; "" when the block's moment had come.
+	// Key is the key, or zero.
+	Actor string
+	Key   tenants.KeyID
+	Note  string
+	At    time.Time
 }
 
 // BlockCursor is where a page of blocks or of their changes ended.
@@ -238,6 +240,16 @@ func (s *Service) ChangesOfBlock(ctx context.Context, actor tenants.Actor, id Bl
 	if more {
 		rows = rows[:limit]
 	}
+	by := make([]uuid.UUID, len(rows))
+	for i, row := range rows {
+		if row.KeyID != nil {
+			by[i] = *row.KeyID
+		}
+	}
+	acted, err := tenants.WhoActed(ctx, s.db.Pool(), actor.Tenant, by)
+	if err != nil {
+		return nil, false, db.Classify(err)
+	}
 	changes := make([]BlockChange, len(rows))
 	for i, row := range rows {
 		change := BlockChange{ID: row.ID, Kind: BlockChangeKind(row.Kind), Seats: row.Seats, Note: row.Note, At: row.ChangedAt}
@@ -247,9 +259,7 @@ func (s *Service) ChangesOfBlock(ctx context.Context, actor tenants.Actor, id Bl
 		if row.HoldID != nil {
 			change.Hold = &HoldID{Region: id.Region, UUID: *row.HoldID}
 		}
-		if row.KeyID != nil {
-			change.Key = tenants.KeyID{UUID: *row.KeyID}
-		}
+		change.Actor, change.Key = acted.Actor(by[i]), acted.Key(by[i])
 		changes[i] = change
 	}
 	return changes, more, nil

@@ -123,7 +123,7 @@ func createBlockTx(ctx context.Context, tx pgx.Tx, at place, actor tenants.Actor
 	case n.Made >= maxBlocksEver:
 		return fault.Conflict("%d blocks were made of the show, the released ones counted, and there may be no more: change one that stands", n.Made)
 	}
-	now, err := block.take(ctx, tx, seats, func(time.Time) error { return nil })
+	now, moved, err := block.take(ctx, tx, seats, func(time.Time) error { return nil })
 	if err != nil {
 		return err
 	}
@@ -137,7 +137,13 @@ func createBlockTx(ctx context.Context, tx pgx.Tx, at place, actor tenants.Actor
 	}); err != nil {
 		return fmt.Errorf("store a block: %w", err)
 	}
-	return noteBlocks(ctx, tx, at, []blockNote{{block: id, kind: BlockCreated, seats: int64(len(seats.seats)), actor: actor}}, now)
+	change := blockNote{
+		id: uuid.New(), block: id, kind: BlockCreated, seats: int64(len(seats.seats)), actor: actor, blockReason: input.Reason, blockNote: input.Note,
+	}
+	if err := noteBlocks(ctx, tx, at, []blockNote{change}, now); err != nil {
+		return err
+	}
+	return block.noteMoves(ctx, tx, change.id, moved, now)
 }
 
 // AssignSeats adds seats that are in no block to one that stands.
@@ -284,7 +290,9 @@ func changeBlockTx(ctx context.Context, tx pgx.Tx, at place, actor tenants.Actor
 	}); err != nil {
 		return fmt.Errorf("change a block: %w", err)
 	}
-	return noteBlocks(ctx, tx, at, []blockNote{{block: id, kind: BlockChanged, actor: actor}}, now)
+	return noteBlocks(ctx, tx, at, []blockNote{{
+		block: id, kind: BlockChanged, actor: actor, blockReason: block.Reason, blockNote: block.Note,
+	}}, now)
 }
 
 // blockEnds is where seats come from and where they go to; the zero UUID is no block.
@@ -316,7 +324,7 @@ func (e blockEnds) move(ctx context.Context, tx pgx.Tx, actor tenants.Actor, sea
 	if e.to != uuid.Nil {
 		e.channel = blocks[e.to].ChannelID
 	}
-	now, err := e.take(ctx, tx, seats, func(now time.Time) error {
+	now, moved, err := e.take(ctx, tx, seats, func(now time.Time) error {
 		for _, id := range named {
 			if blockOf(e.at, blocks[id]).stateAt(now) == BlockStateReleased {
 				return &BlockRefused{Refusal: *Refuse(RefusalBlockReleased, messageOf(RefusalBlockReleased))}
@@ -330,7 +338,14 @@ func (e blockEnds) move(ctx context.Context, tx pgx.Tx, actor tenants.Actor, sea
 	if _, err := dbsqlc.New(tx).BlockTouch(ctx, dbsqlc.BlockTouchParams{TenantID: e.at.tenant, Region: string(e.at.region), Ids: named}); err != nil {
 		return fmt.Errorf("change a block: %w", err)
 	}
-	return noteBlocks(ctx, tx, e.at, e.notes(actor, int64(len(seats.seats))), now)
+	notes := e.notes(actor, int64(len(seats.seats)))
+	// The last is that of the block which seats join, if there is one.
+	last := &notes[len(notes)-1]
+	last.id, last.blockReason, last.blockNote = uuid.New(), blocks[last.block].Reason, blocks[last.block].Note
+	if err := noteBlocks(ctx, tx, e.at, notes, now); err != nil {
+		return err
+	}
+	return e.noteMoves(ctx, tx, last.id, moved, now)
 }
 
 func (e blockEnds) notes(actor tenants.Actor, seats int64) []blockNote {
@@ -346,29 +361,28 @@ func (e blockEnds) notes(actor tenants.Actor, seats int64) []blockNote {
 	}
 }
 
-// take locks the seats, judges each, and writes where they belong now. It leaves who holds or has bought
-// them as it is. check may refuse the change at the moment of the clock after the locks, which is the
+// take locks the seats, judges each, and writes where they belong now, and says which of them come from
+// elsewhere. It leaves who holds or has bought them as it is. check may refuse the change at the moment of the clock after the locks, which is the
 // answer.
-func (e blockEnds) take(ctx context.Context, tx pgx.Tx, seats selected, check func(now time.Time) error) (time.Time, error) {
+func (e blockEnds) take(ctx context.Context, tx pgx.Tx, seats selected, check func(now time.Time) error) (now time.Time, moved seatMoves, err error) {
 	queries := dbsqlc.New(tx)
 	rows, err := queries.SeatsLock(ctx, dbsqlc.SeatsLockParams{
 		TenantID: e.at.tenant, Region: string(e.at.region), ShowID: e.show, SeatIds: seats.seats,
 	})
 	if err != nil {
-		return time.Time{}, fmt.Errorf("lock seats for a block: %w", err)
+		return now, moved, fmt.Errorf("lock seats for a block: %w", err)
 	}
 	if err := seats.requireAll(rows); err != nil {
-		return time.Time{}, err
+		return now, moved, err
 	}
-	now, err := Now(ctx, tx)
-	if err != nil {
-		return now, err
+	if now, err = Now(ctx, tx); err != nil {
+		return now, moved, err
 	}
 	if err := check(now); err != nil {
-		return now, err
+		return now, moved, err
 	}
-	if err := e.judge(ctx, tx, rows, now); err != nil {
-		return now, err
+	if moved, err = e.judge(ctx, tx, rows, now); err != nil {
+		return now, moved, err
 	}
 	params := dbsqlc.SeatsBlockParams{TenantID: e.at.tenant, Region: string(e.at.region), ShowID: e.show, SeatIds: seats.seats}
 	if e.to != uuid.Nil {
@@ -381,12 +395,12 @@ func (e blockEnds) take(ctx context.Context, tx pgx.Tx, seats selected, check fu
 	}
 	n, err := queries.SeatsBlock(ctx, params)
 	if err != nil {
-		return now, fmt.Errorf("set seats aside: %w", err)
+		return now, moved, fmt.Errorf("set seats aside: %w", err)
 	}
 	if n != int64(len(seats.seats)) {
-		return now, fmt.Errorf("set seats aside: %d of %d were locked", n, len(seats.seats))
+		return now, moved, fmt.Errorf("set seats aside: %d of %d were locked", n, len(seats.seats))
 	}
-	return now, nil
+	return now, moved, nil
 }
 
 // requireAll names the first seat that the show does not have.
@@ -408,8 +422,8 @@ func (s selected) requireAll(rows []dbsqlc.SeatsLockRow) error {
 	return fault.Invalid(missing, "the show has no such seat")
 }
 
-// judge says which seats may not leave where they are.
-func (e blockEnds) judge(ctx context.Context, tx pgx.Tx, rows []dbsqlc.SeatsLockRow, now time.Time) error {
+// judge says which seats come from elsewhere, or which may not leave where they are.
+func (e blockEnds) judge(ctx context.Context, tx pgx.Tx, rows []dbsqlc.SeatsLockRow, now time.Time) (seatMoves, error) {
 	var in []uuid.UUID
 	for _, row := range rows {
 		if row.BlockID != nil {
@@ -419,7 +433,7 @@ func (e blockEnds) judge(ctx context.Context, tx pgx.Tx, rows []dbsqlc.SeatsLock
 	slices.SortFunc(in, compareUUID)
 	known, err := dbsqlc.New(tx).BlocksForClaim(ctx, dbsqlc.BlocksForClaimParams{TenantID: e.at.tenant, Region: string(e.at.region), Ids: slices.Compact(in)})
 	if err != nil {
-		return fmt.Errorf("read the blocks of seats: %w", err)
+		return seatMoves{}, fmt.Errorf("read the blocks of seats: %w", err)
 	}
 	stands := make(map[uuid.UUID]bool, len(known))
 	for _, block := range known {
@@ -427,6 +441,7 @@ func (e blockEnds) judge(ctx context.Context, tx pgx.Tx, rows []dbsqlc.SeatsLock
 		stands[block.ID] = keepsFrom(block, tenants.ChannelID{}, now)
 	}
 	refused := &BlockRefused{}
+	moved := seatMoves{}
 	for _, row := range rows {
 		current := uuid.Nil
 		if row.BlockID != nil && stands[*row.BlockID] {
@@ -438,6 +453,7 @@ func (e blockEnds) judge(ctx context.Context, tx pgx.Tx, rows []dbsqlc.SeatsLock
 		}
 		switch {
 		case current == e.from:
+			moved.seats, moved.from = append(moved.seats, row.SeatID), append(moved.from, current)
 			continue
 		case e.from != uuid.Nil:
 			seat.Code = RefusalNotInBlock
@@ -451,11 +467,11 @@ func (e blockEnds) judge(ctx context.Context, tx pgx.Tx, rows []dbsqlc.SeatsLock
 		}
 	}
 	if refused.Count == 0 {
-		return nil
+		return moved, nil
 	}
 	code := refused.Seats[0].Code
 	refused.Refusal = *Refuse(code, messageOfBlock(code))
-	return refused
+	return seatMoves{}, refused
 }
 
 // messageOfBlock is what people who set seats aside are told, who need other words than buyers.

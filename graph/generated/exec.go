@@ -1266,9 +1266,14 @@ type AllotmentChange {
   """
   action: AllotmentAction!
   """
-  The key whose command it was; null means that the time of a release had come.
+  The key whose command it was; null when it was a member's, or when the time of a release had come.
   """
   keyId: ID
+  """
+  The public id of the key or the member whose command it was; null means that the time of a release had
+  come.
+  """
+  actor: String
   """
   By how many units, over all nights, what the allotment keeps from others grew; less than 0 is shrank.
   """
@@ -1906,9 +1911,13 @@ type SeatBlockChange {
   """
   holdId: ID
   """
-  The key that did it; null when the block's moment had come.
+  The key that did it; null when a member did, or when the block's moment had come.
   """
   keyId: ID
+  """
+  The public id of the key or the member that did it; null when the block's moment had come.
+  """
+  actor: String
   """
   The reason that was given.
   """
@@ -8138,7 +8147,7 @@ type Review {
   """
   item: String!
   """
-  The key with which it was decided.
+  The public id of the key or the member that decided.
   """
   resolvedBy: String!
   """
@@ -8324,7 +8333,7 @@ type PaymentStep {
   """
   detail: String!
   """
-  Who made a repair, or with which key a decision was made; null otherwise.
+  Who made a repair, or the public id of the key or the member that decided; null otherwise.
   """
   by: String
 }
@@ -9691,8 +9700,8 @@ input SetBookingWindowInput {
 `, BuiltIn: false},
 	{Name: "../schema/reports.graphqls", Input: `extend type Query {
   """
-  Everything that became of one seat of a show, the newest first, from the lines of its holds and
-  bookings.
+  Everything that became of one seat of a show, the newest first: from the lines of its holds and
+  bookings, and from its moves into and out of seat blocks.
   """
   seatHistory(
     "The show."
@@ -9705,7 +9714,7 @@ input SetBookingWindowInput {
     after: String
   ): UnitEventConnection!
   """
-  Everything that became of the units of a pool, the newest first.
+  Everything that became of the units of a pool, and what allotments set aside of it, the newest first.
   """
   poolHistory(
     "The pool."
@@ -9716,8 +9725,8 @@ input SetBookingWindowInput {
     after: String
   ): UnitEventConnection!
   """
-  Everything that became of the rooms of one type on one night, the newest first. What admins set on the
-  night is in auditEntries.
+  Everything that became of the rooms of one type on one night, and what allotments set aside of them, the
+  newest first. What admins set on the night is in auditEntries.
   """
   nightHistory(
     "The room type."
@@ -9775,25 +9784,38 @@ type UnitEvent {
   """
   quantity: Int!
   """
-  The hold that had them.
+  The hold that had them; null when a block or an allotment set them aside, or no longer does.
   """
-  holdId: ID!
+  holdId: ID
   """
   The booking, for what was sold.
   """
   bookingId: ID
   """
-  The channel of the sale.
+  The seat block that the seat joined or left; null for every other step.
   """
-  channelId: ID!
+  blockId: ID
   """
-  The public id of the session or key that did it; null when time passed or a payment decided.
+  The allotment that sets the units aside, or no longer does; null for every other step.
+  """
+  allotmentId: ID
+  """
+  The channel of the sale, or for which units are set aside; null for house seats, which are for none.
+  """
+  channelId: ID
+  """
+  The public id of the session, member or key that did it; null when time passed or a payment decided, and
+  where it is not known because it was before blocks' seats were kept.
   """
   actor: String
   """
-  Why, where more is known than the change says.
+  Why, where more is known than the change says. When a seat joins a block, it is the block's reason.
   """
   reason: String
+  """
+  The note of the block that the seat joined; null for every other step.
+  """
+  note: String
 }
 
 """
@@ -9818,6 +9840,17 @@ enum UnitChange {
   MOVED_OUT
   "There was no room for the guests, who were sent elsewhere."
   WALKED
+  "The seat joined a block. Moved from another block, it left that at the same instant."
+  BLOCKED
+  "The seat left a block, or its block was released."
+  UNBLOCKED
+  "An allotment became definite or grew: so many more units are set aside for its channel."
+  ALLOTTED
+  """
+  An allotment shrank, was released or was cancelled: so many units fewer are set aside. What of them is held
+  or sold stays so.
+  """
+  UNALLOTTED
 }
 
 """
@@ -12923,6 +12956,8 @@ func (ec *executionContext) childFields_AllotmentChange(ctx context.Context, fie
 		return ec.fieldContext_AllotmentChange_action(ctx, field)
 	case "keyId":
 		return ec.fieldContext_AllotmentChange_keyId(ctx, field)
+	case "actor":
+		return ec.fieldContext_AllotmentChange_actor(ctx, field)
 	case "units":
 		return ec.fieldContext_AllotmentChange_units(ctx, field)
 	case "at":
@@ -15367,6 +15402,8 @@ func (ec *executionContext) childFields_SeatBlockChange(ctx context.Context, fie
 		return ec.fieldContext_SeatBlockChange_holdId(ctx, field)
 	case "keyId":
 		return ec.fieldContext_SeatBlockChange_keyId(ctx, field)
+	case "actor":
+		return ec.fieldContext_SeatBlockChange_actor(ctx, field)
 	case "note":
 		return ec.fieldContext_SeatBlockChange_note(ctx, field)
 	case "at":
@@ -15953,12 +15990,18 @@ func (ec *executionContext) childFields_UnitEvent(ctx context.Context, field gra
 		return ec.fieldContext_UnitEvent_holdId(ctx, field)
 	case "bookingId":
 		return ec.fieldContext_UnitEvent_bookingId(ctx, field)
+	case "blockId":
+		return ec.fieldContext_UnitEvent_blockId(ctx, field)
+	case "allotmentId":
+		return ec.fieldContext_UnitEvent_allotmentId(ctx, field)
 	case "channelId":
 		return ec.fieldContext_UnitEvent_channelId(ctx, field)
 	case "actor":
 		return ec.fieldContext_UnitEvent_actor(ctx, field)
 	case "reason":
 		return ec.fieldContext_UnitEvent_reason(ctx, field)
+	case "note":
+		return ec.fieldContext_UnitEvent_note(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UnitEvent", field.Name)
 }
@@ -20799,6 +20842,29 @@ func (ec *executionContext) _AllotmentChange_keyId(ctx context.Context, field gr
 }
 func (ec *executionContext) fieldContext_AllotmentChange_keyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("AllotmentChange", field, false, false, "ID")
+}
+
+func (ec *executionContext) _AllotmentChange_actor(ctx context.Context, field graphql.CollectedField, obj *AllotmentChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_AllotmentChange_actor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Actor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_AllotmentChange_actor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("AllotmentChange", field, false, false, "String")
 }
 
 func (ec *executionContext) _AllotmentChange_units(ctx context.Context, field graphql.CollectedField, obj *AllotmentChange) (ret graphql.Marshaler) {
@@ -48918,6 +48984,29 @@ func (ec *executionContext) fieldContext_SeatBlockChange_keyId(_ context.Context
 	return graphql.NewScalarFieldContext("SeatBlockChange", field, false, false, "ID")
 }
 
+func (ec *executionContext) _SeatBlockChange_actor(ctx context.Context, field graphql.CollectedField, obj *SeatBlockChange) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SeatBlockChange_actor(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Actor, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SeatBlockChange_actor(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SeatBlockChange", field, false, false, "String")
+}
+
 func (ec *executionContext) _SeatBlockChange_note(ctx context.Context, field graphql.CollectedField, obj *SeatBlockChange) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -54396,11 +54485,11 @@ func (ec *executionContext) _UnitEvent_holdId(ctx context.Context, field graphql
 			return obj.HoldID, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNID2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_UnitEvent_holdId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -54430,6 +54519,52 @@ func (ec *executionContext) fieldContext_UnitEvent_bookingId(_ context.Context, 
 	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "ID")
 }
 
+func (ec *executionContext) _UnitEvent_blockId(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_blockId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.BlockID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_blockId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "ID")
+}
+
+func (ec *executionContext) _UnitEvent_allotmentId(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_allotmentId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AllotmentID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_allotmentId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "ID")
+}
+
 func (ec *executionContext) _UnitEvent_channelId(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -54442,11 +54577,11 @@ func (ec *executionContext) _UnitEvent_channelId(ctx context.Context, field grap
 			return obj.ChannelID, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNID2string(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
 		},
 		true,
-		true,
+		false,
 	)
 }
 func (ec *executionContext) fieldContext_UnitEvent_channelId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
@@ -54496,6 +54631,29 @@ func (ec *executionContext) _UnitEvent_reason(ctx context.Context, field graphql
 	)
 }
 func (ec *executionContext) fieldContext_UnitEvent_reason(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "String")
+}
+
+func (ec *executionContext) _UnitEvent_note(ctx context.Context, field graphql.CollectedField, obj *UnitEvent) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_UnitEvent_note(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Note, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_UnitEvent_note(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("UnitEvent", field, false, false, "String")
 }
 
@@ -69237,6 +69395,11 @@ func (ec *executionContext) _AllotmentChange(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "actor":
+			out.Values[i] = ec._AllotmentChange_actor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "units":
 			out.Values[i] = ec._AllotmentChange_units(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
@@ -78999,6 +79162,11 @@ func (ec *executionContext) _SeatBlockChange(ctx context.Context, sel ast.Select
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "actor":
+			out.Values[i] = ec._SeatBlockChange_actor(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "note":
 			out.Values[i] = ec._SeatBlockChange_note(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
@@ -81088,7 +81256,7 @@ func (ec *executionContext) _UnitEvent(ctx context.Context, sel ast.SelectionSet
 			}
 		case "holdId":
 			out.Values[i] = ec._UnitEvent_holdId(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "bookingId":
@@ -81096,9 +81264,19 @@ func (ec *executionContext) _UnitEvent(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "blockId":
+			out.Values[i] = ec._UnitEvent_blockId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "allotmentId":
+			out.Values[i] = ec._UnitEvent_allotmentId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "channelId":
 			out.Values[i] = ec._UnitEvent_channelId(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "actor":
@@ -81108,6 +81286,11 @@ func (ec *executionContext) _UnitEvent(ctx context.Context, sel ast.SelectionSet
 			}
 		case "reason":
 			out.Values[i] = ec._UnitEvent_reason(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "note":
+			out.Values[i] = ec._UnitEvent_note(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

@@ -259,8 +259,11 @@ type AllotmentChange struct {
 	Version int64 `json:"version"`
 	// What happened.
 	Action AllotmentAction `json:"action"`
-	// The key whose command it was; null means that the time of a release had come.
+	// The key whose command it was; null when it was a member's, or when the time of a release had come.
 	KeyID *string `json:"keyId"`
+	// The public id of the key or the member whose command it was; null means that the time of a release had
+	// come.
+	Actor *string `json:"actor"`
 	// By how many units, over all nights, what the allotment keeps from others grew; less than 0 is shrank.
 	Units int64 `json:"units"`
 	// When it happened.
@@ -2741,7 +2744,7 @@ type PaymentStep struct {
 	Amount *Money `json:"amount"`
 	// It in words, for people: states, the provider's codes, how often it was asked.
 	Detail string `json:"detail"`
-	// Who made a repair, or with which key a decision was made; null otherwise.
+	// Who made a repair, or the public id of the key or the member that decided; null otherwise.
 	By *string `json:"by"`
 }
 
@@ -3495,7 +3498,7 @@ type RetryRefundInput struct {
 type Review struct {
 	// The item.
 	Item string `json:"item"`
-	// The key with which it was decided.
+	// The public id of the key or the member that decided.
 	ResolvedBy string `json:"resolvedBy"`
 	// What was done about it.
 	Note string `json:"note"`
@@ -3767,8 +3770,10 @@ type SeatBlockChange struct {
 	OtherBlockID *string `json:"otherBlockId"`
 	// The hold that took seats across the block.
 	HoldID *string `json:"holdId"`
-	// The key that did it; null when the block's moment had come.
+	// The key that did it; null when a member did, or when the block's moment had come.
 	KeyID *string `json:"keyId"`
+	// The public id of the key or the member that did it; null when the block's moment had come.
+	Actor *string `json:"actor"`
 	// The reason that was given.
 	Note *string `json:"note"`
 	// When, by the database's clock.
@@ -4676,16 +4681,23 @@ type UnitEvent struct {
 	Change UnitChange `json:"change"`
 	// Of how many units; 1 for a seat.
 	Quantity int64 `json:"quantity"`
-	// The hold that had them.
-	HoldID string `json:"holdId"`
+	// The hold that had them; null when a block or an allotment set them aside, or no longer does.
+	HoldID *string `json:"holdId"`
 	// The booking, for what was sold.
 	BookingID *string `json:"bookingId"`
-	// The channel of the sale.
-	ChannelID string `json:"channelId"`
-	// The public id of the session or key that did it; null when time passed or a payment decided.
+	// The seat block that the seat joined or left; null for every other step.
+	BlockID *string `json:"blockId"`
+	// The allotment that sets the units aside, or no longer does; null for every other step.
+	AllotmentID *string `json:"allotmentId"`
+	// The channel of the sale, or for which units are set aside; null for house seats, which are for none.
+	ChannelID *string `json:"channelId"`
+	// The public id of the session, member or key that did it; null when time passed or a payment decided, and
+	// where it is not known because it was before blocks' seats were kept.
 	Actor *string `json:"actor"`
-	// Why, where more is known than the change says.
+	// Why, where more is known than the change says. When a seat joins a block, it is the block's reason.
 	Reason *string `json:"reason"`
+	// The note of the block that the seat joined; null for every other step.
+	Note *string `json:"note"`
 }
 
 // A page of a history.
@@ -8622,6 +8634,15 @@ const (
 	UnitChangeMovedOut UnitChange = "MOVED_OUT"
 	// There was no room for the guests, who were sent elsewhere.
 	UnitChangeWalked UnitChange = "WALKED"
+	// The seat joined a block. Moved from another block, it left that at the same instant.
+	UnitChangeBlocked UnitChange = "BLOCKED"
+	// The seat left a block, or its block was released.
+	UnitChangeUnblocked UnitChange = "UNBLOCKED"
+	// An allotment became definite or grew: so many more units are set aside for its channel.
+	UnitChangeAllotted UnitChange = "ALLOTTED"
+	// An allotment shrank, was released or was cancelled: so many units fewer are set aside. What of them is held
+	// or sold stays so.
+	UnitChangeUnallotted UnitChange = "UNALLOTTED"
 )
 
 var AllUnitChange = []UnitChange{
@@ -8634,11 +8655,15 @@ var AllUnitChange = []UnitChange{
 	UnitChangeMovedIn,
 	UnitChangeMovedOut,
 	UnitChangeWalked,
+	UnitChangeBlocked,
+	UnitChangeUnblocked,
+	UnitChangeAllotted,
+	UnitChangeUnallotted,
 }
 
 func (e UnitChange) IsValid() bool {
 	switch e {
-	case UnitChangeHeld, UnitChangeExtended, UnitChangeReleased, UnitChangeExpired, UnitChangeSold, UnitChangeCancelled, UnitChangeMovedIn, UnitChangeMovedOut, UnitChangeWalked:
+	case UnitChangeHeld, UnitChangeExtended, UnitChangeReleased, UnitChangeExpired, UnitChangeSold, UnitChangeCancelled, UnitChangeMovedIn, UnitChangeMovedOut, UnitChangeWalked, UnitChangeBlocked, UnitChangeUnblocked, UnitChangeAllotted, UnitChangeUnallotted:
 		return true
 	}
 	return false

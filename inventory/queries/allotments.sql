@@ -115,6 +115,14 @@ LIMIT @max_allotments;
 INSERT INTO allotment_changes (tenant_id, region, allotment_id, version, action, key_id, units, occurred_at)
 VALUES (@tenant_id, @region, @allotment_id, @version, @action, @key_id, @units, @occurred_at);
 
+-- name: AllotmentMovesInsert :execrows
+-- By how many units each night of an allotment grew or shrank with one version.
+INSERT INTO allotment_moves (tenant_id, region, unit_id, night, allotment_id, version, units, by_time, moved_at)
+SELECT @tenant_id::uuid, @region::text, @unit_id::uuid, m.night, @allotment_id::uuid, @version::bigint, m.units, m.by_time, m.moved_at
+FROM (
+    SELECT unnest(@nights::date[]) AS night, unnest(@units::bigint[]) AS units, unnest(@by_times::boolean[]) AS by_time,
+        unnest(@moved_ats::timestamptz[]) AS moved_at) AS m;
+
 -- name: AllotmentChangesOf :many
 SELECT version, action, key_id, units, occurred_at
 FROM allotment_changes

@@ -170,15 +170,24 @@ ORDER BY b.released_at
 LIMIT @max_blocks;
 
 -- name: BlockChangesInsert :execrows
-INSERT INTO seat_block_changes (tenant_id, region, id, block_id, kind, seats, other_id, hold_id, key_id, session_id, note, changed_at)
+INSERT INTO seat_block_changes (tenant_id, region, id, block_id, kind, seats, other_id, hold_id, key_id, session_id, note, changed_at, block_reason, block_note)
 SELECT @tenant_id::uuid, @region::text, c.id, c.block_id, c.kind, c.seats,
     NULLIF(c.other_id, '00000000-0000-0000-0000-000000000000'::uuid), NULLIF(c.hold_id, '00000000-0000-0000-0000-000000000000'::uuid),
     NULLIF(c.key_id, '00000000-0000-0000-0000-000000000000'::uuid), NULLIF(c.session_id, '00000000-0000-0000-0000-000000000000'::uuid),
-    c.note, @changed_at::timestamptz
+    c.note, @changed_at::timestamptz, CASE WHEN c.kind IN ('CREATED', 'ASSIGNED', 'MOVED_IN', 'CHANGED') THEN c.block_reason END,
+    CASE WHEN c.kind IN ('CREATED', 'ASSIGNED', 'MOVED_IN', 'CHANGED') THEN c.block_note END
 FROM (
     SELECT unnest(@ids::uuid[]) AS id, unnest(@block_ids::uuid[]) AS block_id, unnest(@kinds::text[]) AS kind, unnest(@seats::bigint[]) AS seats,
         unnest(@other_ids::uuid[]) AS other_id, unnest(@hold_ids::uuid[]) AS hold_id, unnest(@key_ids::uuid[]) AS key_id,
-        unnest(@session_ids::uuid[]) AS session_id, unnest(@notes::text[]) AS note) AS c;
+        unnest(@session_ids::uuid[]) AS session_id, unnest(@notes::text[]) AS note,
+        unnest(@block_reasons::text[]) AS block_reason, unnest(@block_notes::text[]) AS block_note) AS c;
+
+-- name: SeatMovesInsert :execrows
+-- Where seats came from by one change. from_blocks has the zero UUID for a seat that was in no block.
+INSERT INTO seat_block_moves (tenant_id, region, show_id, seat_id, change_id, from_block, to_block, moved_at)
+SELECT @tenant_id::uuid, @region::text, @show_id::uuid, m.seat_id, @change_id::uuid,
+    NULLIF(m.from_block, '00000000-0000-0000-0000-000000000000'::uuid), sqlc.narg(to_block)::uuid, @moved_at::timestamptz
+FROM (SELECT unnest(@seat_ids::uuid[]) AS seat_id, unnest(@from_blocks::uuid[]) AS from_block) AS m;
 
 -- name: BlockChangesPage :many
 SELECT id, kind, seats, other_id, hold_id, key_id, session_id, note, changed_at

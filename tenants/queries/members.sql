@@ -28,6 +28,12 @@ SELECT count(*)::bigint AS members
 FROM members
 WHERE tenant_id = @tenant_id::uuid AND state <> 'REMOVED';
 
+-- name: MembersAmong :many
+-- Those of some UUIDs that are members', the removed ones too.
+SELECT id
+FROM members
+WHERE tenant_id = @tenant_id::uuid AND id = ANY(@ids::uuid[]);
+
 -- name: MembersFind :many
 -- A token names no tenant: this is the one query that finds out where its subject is a member.
 SELECT m.tenant_id, m.id, m.state, m.channel_id, COALESCE(c.suspended, false) AS channel_suspended, COALESCE(v.version, 0)::bigint AS version

@@ -216,6 +216,45 @@ func (q *Queries) AllotmentLock(ctx context.Context, arg AllotmentLockParams) (A
 	return i, err
 }
 
+const allotmentMovesInsert = `-- name: AllotmentMovesInsert :execrows
+INSERT INTO allotment_moves (tenant_id, region, unit_id, night, allotment_id, version, units, by_time, moved_at)
+SELECT $1::uuid, $2::text, $3::uuid, m.night, $4::uuid, $5::bigint, m.units, m.by_time, m.moved_at
+FROM (
+    SELECT unnest($6::date[]) AS night, unnest($7::bigint[]) AS units, unnest($8::boolean[]) AS by_time,
+        unnest($9::timestamptz[]) AS moved_at) AS m
+`
+
+type AllotmentMovesInsertParams struct {
+	TenantID    uuid.UUID
+	Region      string
+	UnitID      uuid.UUID
+	AllotmentID uuid.UUID
+	Version     int64
+	Nights      []civil.Date
+	Units       []int64
+	ByTimes     []bool
+	MovedAts    []time.Time
+}
+
+// By how many units each night of an allotment grew or shrank with one version.
+func (q *Queries) AllotmentMovesInsert(ctx context.Context, arg AllotmentMovesInsertParams) (int64, error) {
+	result, err := q.db.Exec(ctx, allotmentMovesInsert,
+		arg.TenantID,
+		arg.Region,
+		arg.UnitID,
+		arg.AllotmentID,
+		arg.Version,
+		arg.Nights,
+		arg.Units,
+		arg.ByTimes,
+		arg.MovedAts,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
+}
+
 const allotmentPartsForClaim = `-- name: AllotmentPartsForClaim :many
 SELECT p.allotment_id, p.unit_id, p.night, p.quantity, p.state, p.release_at, a.channel_id, a.sells_shared, a.definite_at
 FROM allotment_parts p

@@ -13,30 +13,34 @@ import (
 )
 
 const blockChangesInsert = `-- name: BlockChangesInsert :execrows
-INSERT INTO seat_block_changes (tenant_id, region, id, block_id, kind, seats, other_id, hold_id, key_id, session_id, note, changed_at)
+INSERT INTO seat_block_changes (tenant_id, region, id, block_id, kind, seats, other_id, hold_id, key_id, session_id, note, changed_at, block_reason, block_note)
 SELECT $1::uuid, $2::text, c.id, c.block_id, c.kind, c.seats,
     NULLIF(c.other_id, '00000000-0000-0000-0000-000000000000'::uuid), NULLIF(c.hold_id, '00000000-0000-0000-0000-000000000000'::uuid),
     NULLIF(c.key_id, '00000000-0000-0000-0000-000000000000'::uuid), NULLIF(c.session_id, '00000000-0000-0000-0000-000000000000'::uuid),
-    c.note, $3::timestamptz
+    c.note, $3::timestamptz, CASE WHEN c.kind IN ('CREATED', 'ASSIGNED', 'MOVED_IN', 'CHANGED') THEN c.block_reason END,
+    CASE WHEN c.kind IN ('CREATED', 'ASSIGNED', 'MOVED_IN', 'CHANGED') THEN c.block_note END
 FROM (
     SELECT unnest($4::uuid[]) AS id, unnest($5::uuid[]) AS block_id, unnest($6::text[]) AS kind, unnest($7::bigint[]) AS seats,
         unnest($8::uuid[]) AS other_id, unnest($9::uuid[]) AS hold_id, unnest($10::uuid[]) AS key_id,
-        unnest($11::uuid[]) AS session_id, unnest($12::text[]) AS note) AS c
+        unnest($11::uuid[]) AS session_id, unnest($12::text[]) AS note,
+        unnest($13::text[]) AS block_reason, unnest($14::text[]) AS block_note) AS c
 `
 
 type BlockChangesInsertParams struct {
-	TenantID   uuid.UUID
-	Region     string
-	ChangedAt  time.Time
-	Ids        []uuid.UUID
-	BlockIds   []uuid.UUID
-	Kinds      []string
-	Seats      []int64
-	OtherIds   []uuid.UUID
-	HoldIds    []uuid.UUID
-	KeyIds     []uuid.UUID
-	SessionIds []uuid.UUID
-	Notes      []string
+	TenantID     uuid.UUID
+	Region       string
+	ChangedAt    time.Time
+	Ids          []uuid.UUID
+	BlockIds     []uuid.UUID
+	Kinds        []string
+	Seats        []int64
+	OtherIds     []uuid.UUID
+	HoldIds      []uuid.UUID
+	KeyIds       []uuid.UUID
+	SessionIds   []uuid.UUID
+	Notes        []string
+	BlockReasons []string
+	BlockNotes   []string
 }
 
 func (q *Queries) BlockChangesInsert(ctx context.Context, arg BlockChangesInsertParams) (int64, error) {
@@ -53,6 +57,8 @@ func (q *Queries) BlockChangesInsert(ctx context.Context, arg BlockChangesInsert
 		arg.KeyIds,
 		arg.SessionIds,
 		arg.Notes,
+		arg.BlockReasons,
+		arg.BlockNotes,
 	)
 	if err != nil {
 		return 0, err
@@ -867,6 +873,42 @@ func (q *Queries) ChannelForBlock(ctx context.Context, arg ChannelForBlockParams
 	var id uuid.UUID
 	err := row.Scan(&id)
 	return id, err
+}
+
+const seatMovesInsert = `-- name: SeatMovesInsert :execrows
+INSERT INTO seat_block_moves (tenant_id, region, show_id, seat_id, change_id, from_block, to_block, moved_at)
+SELECT $1::uuid, $2::text, $3::uuid, m.seat_id, $4::uuid,
+    NULLIF(m.from_block, '00000000-0000-0000-0000-000000000000'::uuid), $5::uuid, $6::timestamptz
+FROM (SELECT unnest($7::uuid[]) AS seat_id, unnest($8::uuid[]) AS from_block) AS m
+`
+
+type SeatMovesInsertParams struct {
+	TenantID   uuid.UUID
+	Region     string
+	ShowID     uuid.UUID
+	ChangeID   uuid.UUID
+	ToBlock    *uuid.UUID
+	MovedAt    time.Time
+	SeatIds    []uuid.UUID
+	FromBlocks []uuid.UUID
+}
+
+// Where seats came from by one change. from_blocks has the zero UUID for a seat that was in no block.
+func (q *Queries) SeatMovesInsert(ctx context.Context, arg SeatMovesInsertParams) (int64, error) {
+	result, err := q.db.Exec(ctx, seatMovesInsert,
+		arg.TenantID,
+		arg.Region,
+		arg.ShowID,
+		arg.ChangeID,
+		arg.ToBlock,
+		arg.MovedAt,
+		arg.SeatIds,
+		arg.FromBlocks,
+	)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected(), nil
 }
 
 const seatsBlock = `-- name: SeatsBlock :execrows

@@ -353,6 +353,38 @@ func (q *Queries) MemberVersionBump(ctx context.Context, tenantID uuid.UUID) (in
 	return version, err
 }
 
+const membersAmong = `-- name: MembersAmong :many
+SELECT id
+FROM members
+WHERE tenant_id = $1::uuid AND id = ANY($2::uuid[])
+`
+
+type MembersAmongParams struct {
+	TenantID uuid.UUID
+	Ids      []uuid.UUID
+}
+
+// Those of some UUIDs that are members', the removed ones too.
+func (q *Queries) MembersAmong(ctx context.Context, arg MembersAmongParams) ([]uuid.UUID, error) {
+	rows, err := q.db.Query(ctx, membersAmong, arg.TenantID, arg.Ids)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []uuid.UUID
+	for rows.Next() {
+		var id uuid.UUID
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		items = append(items, id)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const membersFind = `-- name: MembersFind :many
 SELECT m.tenant_id, m.id, m.state, m.channel_id, COALESCE(c.suspended, false) AS channel_suspended, COALESCE(v.version, 0)::bigint AS version
 FROM members AS m
