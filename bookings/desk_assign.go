@@ -324,7 +324,7 @@ func takeNightsTx(ctx context.Context, tx pgx.Tx, stay DeskStay, number int64, s
 		}
 	}
 	if _, err := dbsqlc.New(tx).GuestNightsInsert(ctx, params); err != nil {
-		if db.ViolatedConstraint(err) == "room_nights_room_once" {
+		if db.ViolatedConstraint(err) == "room_nights_pkey" {
 			return &RoomRefusal{Refusal: inventory.Refuse(inventory.RefusalRoomTaken, "somebody else was given the room meanwhile")}
 		}
 		return fmt.Errorf("assign rooms to booking %s: %w", stay.Booking.ID, err)

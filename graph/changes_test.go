@@ -25,6 +25,8 @@ func provedElsewhere() map[string]string {
 		// It writes as setNights does.
 		"applyOversellAdvice": "bookings.TestAppliedAdviceSells",
 		"resolveReview":       "bookings.TestARefundThatIsGivenUpWaitsForAPerson",
+		// There must be more guests than rooms.
+		"compensate": "graph.TestAStayIsMovedSettledAndWalked",
 		// The day of arrival must have come, or be over.
 		"checkIn":       "bookings.TestGuestsComeAndGo",
 		"checkOut":      "bookings.TestGuestsComeAndGo",
@@ -121,6 +123,12 @@ func (h *house) complete(mutation string, variables vars, own map[string]string)
 	case "assignRooms":
 		h.soldStay()
 		h.newRooms("101")
+	case "changeStay":
+		input["booking"], input["rooms"] = h.soldStay(), 2
+	case "setRateAdjustments":
+		input["adjustments"] = []vars{{"minNights": 3, "basisPoints": -500}}
+	case "createPromotion", "updatePromotion":
+		input["terms"] = vars{"name": "Early", "basisPoints": 1000}
 	case "setTaxRate":
 		input["property"] = h.property
 	case "updateWebhookEndpoint":

@@ -218,6 +218,10 @@ func (h *house) variables(f filler, p place) vars {
 	switch input, _ := variables["input"].(vars); p.field.Name {
 	case "setTaxRate":
 		input["property"] = h.property
+	case "waitingList":
+		variables["show"] = h.show
+	case "setWaitingList":
+		input["show"] = h.show
 	case "resolveReview":
 		input["item"] = base64.RawURLEncoding.EncodeToString([]byte("review eu EVENT " + base64.RawURLEncoding.EncodeToString([]byte("item"))))
 	case "node":

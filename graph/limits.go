@@ -25,7 +25,7 @@ func fieldCost(object, field string) int {
 	switch object + "." + field {
 	case "Show.seatMap":
 		return 250
-	case "Query.audit":
+	case "Query.audit", "Query.searchStays":
 		return 1000
 	case "Show.chart", "Query.chart", "Property.calendar", "Property.occupancy", "Property.pickUp":
 		return 100

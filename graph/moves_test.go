@@ -134,6 +134,10 @@ func TestAStayIsMovedSettledAndWalked(t *testing.T) {
 	if got := fmt.Sprint(history.Booking.Lines[0].State, " ", history.Booking.StayChanges); got != "WALKED [{WALK a burst pipe}]" {
 		t.Errorf("the booking says %s", got)
 	}
+	logged := h.entries(h.admin, vars{"region": "eu", "resource": second})
+	if len(logged) == 0 || logged[0].Action != "compensation.decide" || logged[0].Reason == nil || *logged[0].Reason != "a burst pipe" {
+		t.Errorf("the log of changes has %+v", logged)
+	}
 	var units struct {
 		NightHistory struct{ Nodes []struct{ Change string } }
 	}

@@ -143,6 +143,7 @@ func (h *marketHotel) cheapest(m *market, room *marketRoom, search StaySearch, a
 // rate is one way to sell a room type.
 type rate struct {
 	hotel      *marketHotel
+	suspended  bool
 	plan       *RatePlanID
 	facts      stayFacts
 	sold       bool
@@ -180,7 +181,7 @@ func (r rate) price(stay StayRequest) (int64, bool) {
 // rates are the standard rate and the rate plans of a room type, each with what it is judged by.
 func (h *marketHotel) rates(m *market, room *marketRoom) []rate {
 	standard := stayFacts{now: m.asOf.In(h.zone), maxNights: h.terms.MaxNightsPerStay, maxGuests: room.maxGuests, nights: room.nights, window: h.window}
-	rates := []rate{{hotel: h, facts: standard, sold: h.sold && h.standardSold, refundable: h.refundable}}
+	rates := []rate{{hotel: h, suspended: m.suspended, facts: standard, sold: h.sold && h.standardSold, refundable: h.refundable}}
 	for i := range h.plans {
 		plan := &h.plans[i]
 		facts := standard
@@ -188,7 +189,7 @@ func (h *marketHotel) rates(m *market, room *marketRoom) []rate {
 		if plan.facts.parent != nil {
 			facts.parentNights = room.plans[*plan.facts.parent]
 		}
-		rates = append(rates, rate{hotel: h, plan: &plan.id, facts: facts, sold: h.sold && plan.sold, refundable: plan.refundable})
+		rates = append(rates, rate{hotel: h, suspended: m.suspended, plan: &plan.id, facts: facts, sold: h.sold && plan.sold, refundable: plan.refundable})
 	}
 	return rates
 }
@@ -202,6 +203,9 @@ func (h *marketHotel) against(room *marketRoom, rate rate, stay StayRequest) []R
 			codes = append(codes, code)
 		}
 	}
+	if rate.suspended {
+		return []RefusalCode{RefusalChannelSuspended}
+	}
 	if stay.CheckIn.Before(rate.facts.today()) {
 		// A hold would not even be understood.
 		return []RefusalCode{RefusalTooLateToBook}
@@ -214,6 +218,10 @@ func (h *marketHotel) against(room *marketRoom, rate rate, stay StayRequest) []R
 	}
 	if !rate.sold {
 		add(RefusalNotSoldByChannel)
+	}
+	if slices.ContainsFunc(codes, func(code RefusalCode) bool { return code != RefusalStopSell && code != RefusalNoSuchNight }) {
+		// Where a rule speaks against the stay as a whole, a hold does not ask what is left.
+		return codes
 	}
 	for night := stay.CheckIn; night.Before(stay.CheckOut); night = night.AddDays(1) {
 		if _, planned := room.nights[night]; planned && room.left[night] < stay.Rooms {

@@ -21,7 +21,9 @@ import (
 type market struct {
 	asOf    time.Time
 	channel uuid.UUID
-	hotels  []*marketHotel
+	// suspended: the channel may not sell at present.
+	suspended bool
+	hotels    []*marketHotel
 	// only are the room types that are read; nil is all.
 	only []RoomTypeID
 }
@@ -69,7 +71,7 @@ type marketRoom struct {
 
 // read reads hotels with their nights from first to last, the date of a departure included.
 func (m *market) read(ctx context.Context, at db.Snapshot, actor tenants.Actor, reach tenants.Reach, where SearchWhere, filter SearchFilter, first, last civil.Date) (err error) {
-	m.channel = actor.Channel.UUID
+	m.channel, m.suspended = actor.Channel.UUID, actor.ChannelSuspended
 	if m.asOf, err = at.AsOf(ctx); err != nil {
 		return err
 	}
@@ -204,7 +206,8 @@ func (m *market) readRegion(ctx context.Context, at db.Snapshot, place place, ho
 		})
 	}
 	days := last.DaysSince(first) + 1
-	if nights := len(types) * days; nights > maxSearchNights {
+	// A calendar is of one hotel, and its days are bounded.
+	if nights := len(types) * days; nights > maxSearchNights && m.only == nil {
 		return errTooWide(nights)
 	}
 	rooms := make(map[uuid.UUID]*marketRoom, len(types))

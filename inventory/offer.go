@@ -36,6 +36,9 @@ type Wanted struct {
 // refuse the hold refuses it with the same words. It is asked before somebody joins a waiting list, for
 // whoever may do the action where the units are. Seats are wished for by quantity, not by name.
 func (s *Service) JudgeWish(ctx context.Context, actor tenants.Actor, action tenants.Action, lines []LineRequest) (Wanted, error) {
+	if _, err := tenants.ReachOf(s.authorizer.Authorize(actor, action, actor.Tenant)); err != nil {
+		return Wanted{}, err
+	}
 	for i, line := range lines {
 		if line.Seats != nil {
 			return Wanted{}, fault.Invalid(fmt.Sprintf("lines[%d].seats", i), "expected a pool, bestAvailable or a stay: seats are waited for by quantity")

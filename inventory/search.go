@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"cloud.google.com/go/civil"
 	"github.com/google/uuid"
@@ -241,8 +242,10 @@ func (w SearchWhere) validate() error {
 		return fault.Invalid("where", "expected at most one of city with country, properties and circle")
 	case (w.City == "") != (w.Country == ""):
 		return fault.Invalid("where.city", "expected a city with its country")
-	case len(w.City) > 400 || len(w.Country) > 2:
-		return fault.Invalid("where.city", "expected a city of at most 100 characters and a country of two letters")
+	case utf8.RuneCountInString(w.City) > 100:
+		return fault.Invalid("where.city", "expected a city of at most 100 characters")
+	case w.Country != "" && len(w.Country) != 2:
+		return fault.Invalid("where.country", "expected an ISO 3166 country code of two letters, such as \"AT\"")
 	case w.Properties != nil && (len(w.Properties) < 1 || len(w.Properties) > MaxSearchHotels):
 		return fault.Invalid("where.properties", "expected 1 to %d hotels, got %d", MaxSearchHotels, len(w.Properties))
 	}

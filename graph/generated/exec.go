@@ -216,7 +216,10 @@ type PhysicalRoomResolver interface {
 type PropertyResolver interface {
 	CancellationPolicy(ctx context.Context, obj *Property, checkIn *civil.Date) (*CancellationPolicy, error)
 	TaxRate(ctx context.Context, obj *Property) (*TaxRate, error)
-
+	PhysicalRooms(ctx context.Context, obj *Property, roomType *string, first int64, after *string) (*PhysicalRoomConnection, error)
+	Arrivals(ctx context.Context, obj *Property, date civil.Date, first int64, after *string) (*DeskStayConnection, error)
+	Departures(ctx context.Context, obj *Property, date civil.Date, first int64, after *string) (*DeskStayConnection, error)
+	InHouse(ctx context.Context, obj *Property, date civil.Date, first int64, after *string) (*DeskStayConnection, error)
 	RoomTypes(ctx context.Context, obj *Property) ([]RoomType, error)
 	Calendar(ctx context.Context, obj *Property, from civil.Date, to civil.Date, roomTypes []string, ratePlan *string, guests *GuestsInput) (*Calendar, error)
 	WalkTerms(ctx context.Context, obj *Property) (*WalkTerms, error)
@@ -42144,11 +42147,12 @@ func (ec *executionContext) _Property_physicalRooms(ctx context.Context, field g
 			return ec.fieldContext_Property_physicalRooms(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PhysicalRooms, nil
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Property().PhysicalRooms(ctx, obj, fc.Args["roomType"].(*string), fc.Args["first"].(int64), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v PhysicalRoomConnection) graphql.Marshaler {
-			return ec.marshalNPhysicalRoomConnection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *PhysicalRoomConnection) graphql.Marshaler {
+			return ec.marshalNPhysicalRoomConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -42158,8 +42162,8 @@ func (ec *executionContext) fieldContext_Property_physicalRooms(ctx context.Cont
 	fc = &graphql.FieldContext{
 		Object:     "Property",
 		Field:      field,
-		IsMethod:   false,
-		IsResolver: false,
+		IsMethod:   true,
+		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_PhysicalRoomConnection(ctx, field)
 		},
@@ -42187,11 +42191,12 @@ func (ec *executionContext) _Property_arrivals(ctx context.Context, field graphq
 			return ec.fieldContext_Property_arrivals(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Arrivals, nil
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Property().Arrivals(ctx, obj, fc.Args["date"].(civil.Date), fc.Args["first"].(int64), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v DeskStayConnection) graphql.Marshaler {
-			return ec.marshalNDeskStayConnection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *DeskStayConnection) graphql.Marshaler {
+			return ec.marshalNDeskStayConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -42201,8 +42206,8 @@ func (ec *executionContext) fieldContext_Property_arrivals(ctx context.Context, 
 	fc = &graphql.FieldContext{
 		Object:     "Property",
 		Field:      field,
-		IsMethod:   false,
-		IsResolver: false,
+		IsMethod:   true,
+		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_DeskStayConnection(ctx, field)
 		},
@@ -42230,11 +42235,12 @@ func (ec *executionContext) _Property_departures(ctx context.Context, field grap
 			return ec.fieldContext_Property_departures(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Departures, nil
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Property().Departures(ctx, obj, fc.Args["date"].(civil.Date), fc.Args["first"].(int64), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v DeskStayConnection) graphql.Marshaler {
-			return ec.marshalNDeskStayConnection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *DeskStayConnection) graphql.Marshaler {
+			return ec.marshalNDeskStayConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -42244,8 +42250,8 @@ func (ec *executionContext) fieldContext_Property_departures(ctx context.Context
 	fc = &graphql.FieldContext{
 		Object:     "Property",
 		Field:      field,
-		IsMethod:   false,
-		IsResolver: false,
+		IsMethod:   true,
+		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_DeskStayConnection(ctx, field)
 		},
@@ -42273,11 +42279,12 @@ func (ec *executionContext) _Property_inHouse(ctx context.Context, field graphql
 			return ec.fieldContext_Property_inHouse(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.InHouse, nil
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Property().InHouse(ctx, obj, fc.Args["date"].(civil.Date), fc.Args["first"].(int64), fc.Args["after"].(*string))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v DeskStayConnection) graphql.Marshaler {
-			return ec.marshalNDeskStayConnection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayConnection(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *DeskStayConnection) graphql.Marshaler {
+			return ec.marshalNDeskStayConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayConnection(ctx, selections, v)
 		},
 		true,
 		true,
@@ -42287,8 +42294,8 @@ func (ec *executionContext) fieldContext_Property_inHouse(ctx context.Context, f
 	fc = &graphql.FieldContext{
 		Object:     "Property",
 		Field:      field,
-		IsMethod:   false,
-		IsResolver: false,
+		IsMethod:   true,
+		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_DeskStayConnection(ctx, field)
 		},
@@ -77117,25 +77124,29 @@ func (ec *executionContext) _Property(ctx context.Context, sel ast.SelectionSet,
 					return ec._Property_taxRate(ctx, field, obj)
 				})
 		case "physicalRooms":
-			out.Values[i] = ec._Property_physicalRooms(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
-			}
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_physicalRooms(ctx, field, obj)
+				})
 		case "arrivals":
-			out.Values[i] = ec._Property_arrivals(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
-			}
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_arrivals(ctx, field, obj)
+				})
 		case "departures":
-			out.Values[i] = ec._Property_departures(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
-			}
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_departures(ctx, field, obj)
+				})
 		case "inHouse":
-			out.Values[i] = ec._Property_inHouse(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				atomic.AddUint32(&out.Invalids, 1)
-			}
+			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
+				true, true,
+				func(ctx context.Context) graphql.Marshaler {
+					return ec._Property_inHouse(ctx, field, obj)
+				})
 		case "roomTypes":
 			out.ResolveConcurrently(ec.OperationContext, &deferred, i,
 				true, true,
@@ -84635,8 +84646,12 @@ func (ec *executionContext) marshalNDeskStay2ᚕgithubᚗcomᚋholdfastᚋholdfa
 	return ret
 }
 
-func (ec *executionContext) marshalNDeskStayConnection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayConnection(ctx context.Context, sel ast.SelectionSet, v DeskStayConnection) graphql.Marshaler {
-	return ec._DeskStayConnection(ctx, sel, &v)
+func (ec *executionContext) marshalNDeskStayConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayConnection(ctx context.Context, sel ast.SelectionSet, v *DeskStayConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "DeskStayConnection!")
+		return graphql.Null
+	}
+	return ec._DeskStayConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNDeskStayEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐDeskStayEdge(ctx context.Context, sel ast.SelectionSet, v DeskStayEdge) graphql.Marshaler {
@@ -85978,8 +85993,12 @@ func (ec *executionContext) marshalNPhysicalRoom2ᚖgithubᚗcomᚋholdfastᚋho
 	return ec._PhysicalRoom(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalNPhysicalRoomConnection2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomConnection(ctx context.Context, sel ast.SelectionSet, v PhysicalRoomConnection) graphql.Marshaler {
-	return ec._PhysicalRoomConnection(ctx, sel, &v)
+func (ec *executionContext) marshalNPhysicalRoomConnection2ᚖgithubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomConnection(ctx context.Context, sel ast.SelectionSet, v *PhysicalRoomConnection) graphql.Marshaler {
+	if v == nil {
+		graphql.AddInvalidNullError(ctx, "PhysicalRoomConnection!")
+		return graphql.Null
+	}
+	return ec._PhysicalRoomConnection(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalNPhysicalRoomEdge2githubᚗcomᚋholdfastᚋholdfastᚋgraphᚋgeneratedᚐPhysicalRoomEdge(ctx context.Context, sel ast.SelectionSet, v PhysicalRoomEdge) graphql.Marshaler {

@@ -3079,16 +3079,8 @@ type Property struct {
 	// The city.
 	City string `json:"city"`
 	// When it was added.
-	CreatedAt time.Time `json:"createdAt"`
-	// Its physical rooms, by number. For its staff.
-	PhysicalRooms PhysicalRoomConnection `json:"physicalRooms"`
-	// The stays that begin on a date, by the reference of their bookings. For its staff.
-	Arrivals DeskStayConnection `json:"arrivals"`
-	// The stays that end on a date.
-	Departures DeskStayConnection `json:"departures"`
-	// The stays whose guests have come and sleep in the house on a night.
-	InHouse DeskStayConnection `json:"inHouse"`
-	Source  tenants.Property   `json:"-"`
+	CreatedAt time.Time        `json:"createdAt"`
+	Source    tenants.Property `json:"-"`
 }
 
 func (Property) IsNode() {}

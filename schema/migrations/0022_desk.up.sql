@@ -63,7 +63,7 @@ CREATE TABLE IF NOT EXISTS room_nights (
     booking_id   uuid,
     ordinal      bigint,
     slot         bigint,
-    CONSTRAINT room_nights_room_once PRIMARY KEY (tenant_id, region, room_id, night),
+    CONSTRAINT room_nights_pkey PRIMARY KEY (tenant_id, region, room_id, night),
     CONSTRAINT room_nights_guest_once UNIQUE (tenant_id, region, booking_id, ordinal, slot),
     CONSTRAINT room_nights_room FOREIGN KEY (tenant_id, region, room_id) REFERENCES physical_rooms (tenant_id, region, id),
     CONSTRAINT room_nights_period FOREIGN KEY (tenant_id, region, period_id) REFERENCES out_of_order_periods (tenant_id, region, id),
