@@ -152,16 +152,16 @@ FROM (
     WHERE u.added_by IS NULL
     UNION ALL
     SELECT m.changed_at AS at, 4::bigint AS step, u.hold_id, u.ordinal, u.quantity, 'MOVED_IN'::text AS change, b.id AS booking_id,
-        b.channel_id,
-        CASE WHEN m.session_id IS NULL THEN 'KEY ' || m.key_id::text ELSE 'GUEST ' || m.session_id::text END AS actor, m.reason
+        NULL::uuid AS block_id, NULL::uuid AS allotment_id, b.channel_id,
+        CASE WHEN m.session_id IS NULL THEN 'KEY ' || m.key_id::text ELSE 'GUEST ' || m.session_id::text END AS actor, m.reason, ''::text AS note
     FROM u
     JOIN bookings b ON b.tenant_id = $1 AND b.region = $2 AND b.hold_id = u.hold_id
     JOIN stay_changes m ON m.tenant_id = $1 AND m.region = $2 AND m.id = u.added_by
     UNION ALL
     SELECT m.changed_at AS at, 6::bigint AS step, u.hold_id, u.ordinal, u.quantity,
         CASE WHEN m.kind = 'WALK' THEN 'WALKED' ELSE 'MOVED_OUT' END AS change, b.id AS booking_id,
-        b.channel_id,
-        CASE WHEN m.session_id IS NULL THEN 'KEY ' || m.key_id::text ELSE 'GUEST ' || m.session_id::text END AS actor, m.reason
+        NULL::uuid AS block_id, NULL::uuid AS allotment_id, b.channel_id,
+        CASE WHEN m.session_id IS NULL THEN 'KEY ' || m.key_id::text ELSE 'GUEST ' || m.session_id::text END AS actor, m.reason, ''::text AS note
     FROM u
     JOIN bookings b ON b.tenant_id = $1 AND b.region = $2 AND b.hold_id = u.hold_id
     JOIN booking_lines l ON l.tenant_id = $1 AND l.region = $2 AND l.booking_id = b.id AND l.ordinal = u.ordinal
