@@ -18,7 +18,7 @@ import (
 type saidOfNight struct {
 	stop, arrival, departure       bool
 	minArrival, maxArrival         int64
-	minThrough, maxThrough, priced int64
+	minThrough, maxThrough int64
 }
 
 func drawNight(t *rapid.T, label string) saidOfNight {
