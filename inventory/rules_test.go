@@ -16,9 +16,9 @@ import (
 
 // saidOfNight is what a test has set on one night, of a room type or of a rate plan.
 type saidOfNight struct {
-	stop, arrival, departure       bool
-	minArrival, maxArrival         int64
-	minThrough, maxThrough, priced int64
+	stop, arrival, departure bool
+	minArrival, maxArrival   int64
+	minThrough, maxThrough   int64
 }
 
 func drawNight(t *rapid.T, label string) saidOfNight {

@@ -114,9 +114,9 @@ const (
 	ActionRoomOutOfOrder Action = "physicalroom.out_of_order"
 	ActionDeskRead       Action = "desk.read"
 	ActionDeskWork       Action = "desk.work"
-	ActionTradeRead   Action = "trade.read"
-	ActionTradeSet    Action = "trade.set"
-	ActionTradeImport Action = "trade.import"
+	ActionTradeRead      Action = "trade.read"
+	ActionTradeSet       Action = "trade.set"
+	ActionTradeImport    Action = "trade.import"
 )
 
 // Meaning says what an action lets somebody do, for people who set roles.
