@@ -46,7 +46,7 @@ const (
 // ofHold reports whether the step is one of a hold.
 func (c UnitChange) ofHold() bool {
 	switch c {
-	case UnitHeld, UnitExtended, UnitReleased, UnitExpired, UnitSold, UnitCancelled:
+	case UnitHeld, UnitExtended, UnitReleased, UnitExpired, UnitSold, UnitCancelled, UnitMovedIn, UnitMovedOut, UnitWalked:
 		return true
 	case UnitBlocked, UnitUnblocked, UnitAllotted, UnitUnallotted:
 	}

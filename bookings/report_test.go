@@ -209,7 +209,7 @@ func (b box) compareHistory(t *testing.T, n bookings.OccupiedNight, lines onNigh
 				booked += step.Quantity
 			case bookings.UnitCancelled, bookings.UnitMovedOut, bookings.UnitWalked:
 				booked -= step.Quantity
-			case bookings.UnitExtended:
+			case bookings.UnitExtended, bookings.UnitBlocked, bookings.UnitUnblocked, bookings.UnitAllotted, bookings.UnitUnallotted:
 			}
 			cursor := step.Cursor()
 			after = &cursor
