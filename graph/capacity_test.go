@@ -273,3 +273,57 @@ func TestOccupancyAsCSV(t *testing.T) {
 		}
 	}
 }
+
+// What is set aside of a night for a channel is in its history: by whom it was, how it changed, and that it
+// came back when its time had come.
+func TestTheHistoryOfANightTellsWhatIsSetAside(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, newServer(t, nil))
+	manager, signedIn := h.invite()
+	h.bind(manager.ID, "CHANNEL_MANAGER", nil)
+	allotment := h.create(vars{"quantity": 2})
+	h.allot(signedIn, "updateAllotment", "UpdateAllotmentInput", vars{"allotment": allotment.ID, "quantity": 1})
+	h.book(h.partner, h.stay(h.double, "2030-03-14", "2030-03-15", 1))
+	h.allot(h.admin, "releaseAllotment", "ReleaseAllotmentInput", vars{"allotment": allotment.ID})
+	type step struct {
+		Change      string
+		Quantity    int
+		AllotmentID *string
+		ChannelID   *string
+		HoldID      *string
+		Actor       *string
+	}
+	var steps []step
+	page := vars{"room": h.double}
+	for {
+		var answer struct {
+			NightHistory struct {
+				Nodes    []step
+				PageInfo struct {
+					HasNextPage bool
+					EndCursor   *string
+				}
+			}
+		}
+		h.admin.get(`query($room: ID!, $after: String) { nightHistory(roomType: $room, night: "2030-03-14", first: 2, after: $after) {
+			nodes { change quantity allotmentId channelId holdId actor } pageInfo { hasNextPage endCursor } } }`, page, &answer)
+		steps = append(steps, answer.NightHistory.Nodes...)
+		if !answer.NightHistory.PageInfo.HasNextPage {
+			break
+		}
+		page["after"] = *answer.NightHistory.PageInfo.EndCursor
+	}
+	var told []string
+	for _, s := range steps {
+		told = append(told, fmt.Sprint(s.Change, " ", s.Quantity))
+		if aside := strings.HasSuffix(s.Change, "ALLOTTED"); aside != (s.AllotmentID != nil) || aside == (s.HoldID != nil) || aside && (*s.AllotmentID != allotment.ID || *s.ChannelID != h.partners) {
+			t.Errorf("a step is %+v", s)
+		}
+	}
+	if got := strings.Join(told, ", "); got != "UNALLOTTED 1, SOLD 1, HELD 1, UNALLOTTED 1, ALLOTTED 2" {
+		t.Errorf("the night's history is %s", got)
+	}
+	if by := steps[3].Actor; by == nil || *by != manager.ID {
+		t.Errorf("who made it smaller is %+v", steps[3])
+	}
+}

@@ -73,8 +73,9 @@ func streamsAndFiles(t *testing.T, as client, own map[string]string) map[string]
 		}
 	}
 	for name, query := range map[string]url.Values{
-		"occupancy.csv": {"from": {"2030-03-10"}, "to": {"2030-03-12"}},
-		"pickup.csv":    {"from": {"2030-03-10"}, "to": {"2030-03-12"}, "since": {"2026-01-01T00:00:00Z"}, "until": {"2026-02-01T00:00:00Z"}},
+		"occupancy.csv":    {"from": {"2030-03-10"}, "to": {"2030-03-12"}},
+		"compensation.csv": {"from": {"2030-03-10"}, "to": {"2030-03-12"}},
+		"pickup.csv":       {"from": {"2030-03-10"}, "to": {"2030-03-12"}, "since": {"2026-01-01T00:00:00Z"}, "until": {"2026-02-01T00:00:00Z"}},
 	} {
 		asks[name] = func(kind, id string) string {
 			if kind != "prop" {
