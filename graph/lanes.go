@@ -73,7 +73,7 @@ const (
 func laneOf(field string, asks tenants.KeyType) string {
 	switch field {
 	case "startGuestSession", "placeHold", "extendHold", "releaseHold", "checkout", "cancelBooking", "hold", "booking", "bookingByReference",
-		"shows", "show", "chart", "hotels", "hotel", "searchStays", "waitingRoom", "joinWaitingRoom", "waitingRoomPlace", "admitVisitor", "__typename":
+		"shows", "show", "chart", "hotels", "hotel", "searchStays", "quote", "whyNot", "waitingRoom", "joinWaitingRoom", "waitingRoomPlace", "admitVisitor", "__typename":
 		return laneBuying
 	case "bookings", "events", "audit", "failedRefunds", "unresolvedPayments", "repairs", "paymentTimeline", "webhookEndpoints", "webhookEndpoint",
 		"seatHistory", "poolHistory", "nightHistory", "auditEntries", "oversoldNights", "nightsJob", "nightsJobs", "webhookDeliveries", "replayEvents", "replayEventsBetween", "oversellAdvice", "applyOversellAdvice", "tradeCodes", "tradeMessages", "setTradeCodes":
