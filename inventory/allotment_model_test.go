@@ -16,6 +16,8 @@ import (
 
 // What the model of allotments sells: rooms on three nights, and a pool, which is its night 0.
 const (
+	// never is the moment at which an allotment without one is released.
+	never = 1 << 40
 	allotNights = 3
 	allotRooms  = 6
 )
@@ -120,8 +122,10 @@ func (m *allotModel) from(channel, night int) []*modelAllotment {
 			own = append(own, a)
 		}
 	}
-	slices.SortFunc(own, func(a, b *modelAllotment) int {
-		if a.releaseAt != b.releaseAt {
+	// They stand as they were made: of two that are released at the same tick the older one's moment is earlier, by
+	// as long as the test took in between.
+	slices.SortStableFunc(own, func(a, b *modelAllotment) int {
+		if a.releaseAt != b.releaseAt || a.releaseAt != never {
 			return a.releaseAt - b.releaseAt
 		}
 		return bytes.Compare(a.real.ID.UUID[:], b.real.ID.UUID[:])
@@ -287,7 +291,7 @@ func (m *allotModel) growing(a *modelAllotment, size int64, opening bool) string
 func (m *allotModel) allot(t *rapid.T) {
 	a := &modelAllotment{
 		channel: rapid.IntRange(0, 2).Draw(t, "channel"), shares: rapid.Bool().Draw(t, "sells shared"), state: inventory.AllotmentStateTentative,
-		size: map[int]int64{}, open: map[int]bool{}, releaseAt: 1 << 40,
+		size: map[int]int64{}, open: map[int]bool{}, releaseAt: never,
 	}
 	first := rapid.IntRange(0, allotNights).Draw(t, "night")
 	last := first
