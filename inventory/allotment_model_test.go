@@ -17,7 +17,7 @@ import (
 // What the model of allotments sells: rooms on three nights, and a pool, which is its night 0.
 const (
 	// never is the moment at which an allotment without one is released.
-	never = 1 << 40
+	never       = 1 << 40
 	allotNights = 3
 	allotRooms  = 6
 )
