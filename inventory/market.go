@@ -196,12 +196,12 @@ func (m *market) readRegion(ctx context.Context, at db.Snapshot, place place, ho
 	for i, hotel := range hotels {
 		byID[hotel.id.UUID], properties[i] = hotel, hotel.id.UUID
 	}
-	types, err := queries.RoomTypesOfProperties(ctx, dbsqlc.RoomTypesOfPropertiesParams{TenantID: place.tenant, Regions: []string{region}, PropertyIds: properties})
+	types, err := queries.SearchRoomTypes(ctx, dbsqlc.SearchRoomTypesParams{TenantID: place.tenant, Region: region, PropertyIds: properties})
 	if err != nil {
 		return fmt.Errorf("read the room types of a search: %w", err)
 	}
 	if m.only != nil {
-		types = slices.DeleteFunc(types, func(t dbsqlc.RoomTypesOfPropertiesRow) bool {
+		types = slices.DeleteFunc(types, func(t dbsqlc.SearchRoomTypesRow) bool {
 			return !slices.Contains(m.only, RoomTypeID{Region: place.region, UUID: t.ID})
 		})
 	}

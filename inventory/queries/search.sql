@@ -40,3 +40,10 @@ SELECT n.rate_plan_id, n.room_type_id, n.night, n.amount_minor, COALESCE(n.stop_
 FROM (SELECT unnest(@plan_ids::uuid[]) AS plan_id, unnest(@room_type_ids::uuid[]) AS room_type_id) AS x
 JOIN rate_plan_nights n ON n.tenant_id = @tenant_id AND n.region = @region AND n.rate_plan_id = x.plan_id AND n.room_type_id = x.room_type_id
     AND n.night >= @first_night::date AND n.night <= @last_night::date;
+
+-- name: SearchRoomTypes :many
+-- The room types of hotels in one region, by name.
+SELECT t.id, t.property_id, t.name, t.max_guests
+FROM room_types t
+WHERE t.tenant_id = @tenant_id AND t.region = @region AND t.property_id = ANY(@property_ids::uuid[])
+ORDER BY t.property_id, t.name;

@@ -263,3 +263,49 @@ func (q *Queries) SearchRatePlans(ctx context.Context, arg SearchRatePlansParams
 	}
 	return items, nil
 }
+
+const searchRoomTypes = `-- name: SearchRoomTypes :many
+SELECT t.id, t.property_id, t.name, t.max_guests
+FROM room_types t
+WHERE t.tenant_id = $1 AND t.region = $2 AND t.property_id = ANY($3::uuid[])
+ORDER BY t.property_id, t.name
+`
+
+type SearchRoomTypesParams struct {
+	TenantID    uuid.UUID
+	Region      string
+	PropertyIds []uuid.UUID
+}
+
+type SearchRoomTypesRow struct {
+	ID         uuid.UUID
+	PropertyID uuid.UUID
+	Name       string
+	MaxGuests  int64
+}
+
+// The room types of hotels in one region, by name.
+func (q *Queries) SearchRoomTypes(ctx context.Context, arg SearchRoomTypesParams) ([]SearchRoomTypesRow, error) {
+	rows, err := q.db.Query(ctx, searchRoomTypes, arg.TenantID, arg.Region, arg.PropertyIds)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []SearchRoomTypesRow
+	for rows.Next() {
+		var i SearchRoomTypesRow
+		if err := rows.Scan(
+			&i.ID,
+			&i.PropertyID,
+			&i.Name,
+			&i.MaxGuests,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
