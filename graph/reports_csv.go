@@ -26,28 +26,8 @@ func (a *Handler) Reports() http.Handler {
 
 // download answers with rows, or with an error in the form of a GraphQL answer.
 func (a *Handler) download(name string, rows func(ctx context.Context, actor tenants.Actor, property tenants.Property, r *http.Request) ([][]string, error)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(withRequestID(r.Context(), requestIDOf(r)), a.config.MaxDuration)
-		defer cancel()
+	return a.door(func(ctx context.Context, actor tenants.Actor, w http.ResponseWriter, r *http.Request) {
 		header := w.Header()
-		header.Set(headerRequestID, requestIDFrom(ctx))
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("Cache-Control", "no-store")
-		header.Set("Content-Type", contentType(r))
-		if !a.allowOrigin(w, r) {
-			answer(w, http.StatusForbidden, failure(codeForbidden, "Origin: pages of this origin may not call this API"))
-			return
-		}
-		actor, ok := a.identify(ctx, w, r)
-		if !ok {
-			return
-		}
-		ctx, leave, refused := a.lanes.enterLane(ctx, laneBackOffice)
-		if refused != nil {
-			answer(w, http.StatusServiceUnavailable, refused)
-			return
-		}
-		defer leave()
 		table, err := a.report(ctx, actor, r, rows)
 		if err != nil {
 			answer(w, downloadStatus(err), a.faults.present(ctx, err))
@@ -57,7 +37,7 @@ func (a *Handler) download(name string, rows func(ctx context.Context, actor ten
 		header.Set("Content-Disposition", `attachment; filename="`+name+`.csv"`)
 		// A write fails when the client has gone; there is nobody left to tell.
 		_ = csv.NewWriter(w).WriteAll(table)
-	}
+	})
 }
 
 func (a *Handler) report(ctx context.Context, actor tenants.Actor, r *http.Request, rows func(ctx context.Context, actor tenants.Actor, property tenants.Property, r *http.Request) ([][]string, error)) ([][]string, error) {

@@ -29,34 +29,6 @@ func (a *Handler) Trade() http.Handler {
 	return mux
 }
 
-// door does what every door does before it looks at a request: it says who calls, and waits for its turn.
-func (a *Handler) door(serve func(ctx context.Context, actor tenants.Actor, w http.ResponseWriter, r *http.Request)) http.HandlerFunc {
-	return func(w http.ResponseWriter, r *http.Request) {
-		ctx, cancel := context.WithTimeout(withRequestID(r.Context(), requestIDOf(r)), a.config.MaxDuration)
-		defer cancel()
-		header := w.Header()
-		header.Set(headerRequestID, requestIDFrom(ctx))
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("Cache-Control", "no-store")
-		header.Set("Content-Type", contentType(r))
-		if !a.allowOrigin(w, r) {
-			answer(w, http.StatusForbidden, failure(codeForbidden, "Origin: pages of this origin may not call this API"))
-			return
-		}
-		actor, ok := a.identify(ctx, w, r)
-		if !ok {
-			return
-		}
-		ctx, leave, refused := a.lanes.enterLane(ctx, laneBackOffice)
-		if refused != nil {
-			answer(w, http.StatusServiceUnavailable, refused)
-			return
-		}
-		defer leave()
-		serve(ctx, actor, w, r)
-	}
-}
-
 // readTrade reads a body of one of some media types, whole.
 func readTrade(w http.ResponseWriter, r *http.Request, types ...string) ([]byte, int, error) {
 	media, parameters, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
